@@ -1,1 +1,25 @@
-//! chain.
+//! What a chain is: nine rows of constants, their networks, address parameters and method sets.
+//!
+//! Pure: no I/O, no async, no clock, no JSON. Talking to nodes, limits and answers are left to
+//! the crates above. Invariant: a chain's name is written only in `chains/`, in the method files,
+//! in examples and in tests; everything else travels as `&'static Chain`.
+
+mod address_params;
+mod chain;
+mod chains;
+mod method;
+mod method_file;
+mod method_set;
+mod network;
+mod offered;
+
+pub use address_params::{
+    AddressParams, BitcoinAddresses, DecredAddresses, MoneroAddresses, ZcashAddresses,
+};
+pub use chain::{Chain, Dialect, Family};
+pub use chains::{ALL, find};
+pub use method::{Guard, Heavy, Method};
+pub use method_file::MethodFileError;
+pub use method_set::MethodSet;
+pub use network::{ForkBlock, Network, NetworkKind};
+pub use offered::{Offered, UnknownMethod};
