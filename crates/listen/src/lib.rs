@@ -4,8 +4,20 @@
 //! idle connections, drain. Leaves what is answered to a [`Serve`]. Invariant: every answer that
 //! leaves a connection carries `X-Request-Id`, those of the HTTP layer included.
 
+mod accept;
+mod bind;
+mod connection;
+mod drain;
 mod limits;
+mod refusal;
 mod serve;
+mod socket;
+mod tls;
+mod watch;
 
+pub use accept::run;
+pub use bind::{BindError, bind, connections_allowed};
+pub use drain::{Drain, Phase};
 pub use limits::Limits;
 pub use serve::{HttpRefusal, Serve};
+pub use tls::{Tls, TlsError};

@@ -1,0 +1,178 @@
+//! A client's socket, watched.
+//!
+//! Tells the connection's [`Watch`] when bytes come and go, puts the service's refusal in the
+//! place of hyper's bare one, and reads on for a moment after closing, because a socket closed
+//! with unread bytes resets the connection and takes the answer with it. Leaves time limits to the
+//! connection. Invariant: apart from a replaced refusal, bytes pass unchanged in both directions.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+use crate::refusal::{bare_refusal, render};
+use crate::serve::Serve;
+use crate::watch::Watch;
+
+/// How long a closed connection is read on.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// How much is read from a closed connection. A client that sends more gets a reset.
+const LINGER_BYTES: usize = 4 << 20;
+
+/// A socket between a client and hyper.
+pub(crate) struct Socket<I, S> {
+    inner: I,
+    service: Arc<S>,
+    watch: Arc<Watch>,
+    /// The client has sent all it will.
+    ended: bool,
+    replacement: Option<Replacement>,
+    linger: Option<Linger>,
+}
+
+/// Bytes that go out in the place of what hyper wrote.
+struct Replacement {
+    bytes: Vec<u8>,
+    written: usize,
+    /// What hyper believes to have written.
+    instead_of: usize,
+}
+
+struct Linger {
+    until: Pin<Box<Sleep>>,
+    left: usize,
+}
+
+impl<I, S> Socket<I, S> {
+    pub(crate) fn new(inner: I, service: Arc<S>, watch: Arc<Watch>) -> Self {
+        Socket { inner, service, watch, ended: false, replacement: None, linger: None }
+    }
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin, S: Serve> Socket<I, S> {
+    /// If these slices end in hyper's own refusal, prepares ours.
+    fn replace(&mut self, slices: &[&[u8]]) {
+        if self.replacement.is_some() || self.watch.is_active() {
+            return;
+        }
+        let Some(last) = slices.iter().rposition(|slice| !slice.is_empty()) else { return };
+        let Some(start) = bare_refusal(slices[last]) else { return };
+        let mut bytes = slices[..last].concat();
+        bytes.extend_from_slice(&slices[last][..start]);
+        bytes.extend_from_slice(&render(&self.service.http_refusal()));
+        let instead_of = slices.iter().map(|slice| slice.len()).sum();
+        self.replacement = Some(Replacement { bytes, written: 0, instead_of });
+    }
+
+    /// Writes what is left of the replacement; ready with what hyper is to believe.
+    fn poll_replacement(&mut self, cx: &mut Context<'_>) -> Option<Poll<io::Result<usize>>> {
+        let replacement = self.replacement.as_mut()?;
+        while replacement.written < replacement.bytes.len() {
+            let rest = &replacement.bytes[replacement.written..];
+            match Pin::new(&mut self.inner).poll_write(cx, rest) {
+                Poll::Ready(Ok(0)) => {
+                    return Some(Poll::Ready(Err(io::ErrorKind::WriteZero.into())));
+                }
+                Poll::Ready(Ok(n)) => replacement.written += n,
+                unfinished => return Some(unfinished),
+            }
+        }
+        let instead_of = replacement.instead_of;
+        self.replacement = None;
+        Some(Poll::Ready(Ok(instead_of)))
+    }
+
+    fn noted(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        self.watch.wrote(written.is_ready());
+        written
+    }
+
+    fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let linger = self
+            .linger
+            .get_or_insert_with(|| Linger { until: Box::pin(sleep(LINGER)), left: LINGER_BYTES });
+        let mut scratch = [0; 4096];
+        loop {
+            let mut buf = ReadBuf::new(&mut scratch);
+            match Pin::new(&mut self.inner).poll_read(cx, &mut buf) {
+                Poll::Ready(Ok(())) if !buf.filled().is_empty() && linger.left > 0 => {
+                    linger.left = linger.left.saturating_sub(buf.filled().len());
+                }
+                Poll::Ready(_) => return Poll::Ready(Ok(())),
+                Poll::Pending => return linger.until.as_mut().poll(cx).map(Ok),
+            }
+        }
+    }
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin, S: Serve> AsyncRead for Socket<I, S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
+        if buf.filled().len() > before {
+            self.watch.received();
+        } else {
+            self.ended = true;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin, S: Serve> AsyncWrite for Socket<I, S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.replace(&[buf]);
+        let written = match self.poll_replacement(cx) {
+            Some(written) => written,
+            None => Pin::new(&mut self.inner).poll_write(cx, buf),
+        };
+        self.noted(written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if let Some(last) = bufs.iter().rev().find(|buf| !buf.is_empty())
+            && last.ends_with(b"\r\n\r\n")
+        {
+            let slices: Vec<&[u8]> = bufs.iter().map(|buf| &**buf).collect();
+            self.replace(&slices);
+        }
+        let written = match self.poll_replacement(cx) {
+            Some(written) => written,
+            None => Pin::new(&mut self.inner).poll_write_vectored(cx, bufs),
+        };
+        self.noted(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.inner).poll_flush(cx))?;
+        self.watch.flushed();
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.linger.is_none() {
+            ready!(Pin::new(&mut self.inner).poll_shutdown(cx))?;
+        }
+        if self.ended { Poll::Ready(Ok(())) } else { self.poll_linger(cx) }
+    }
+}
