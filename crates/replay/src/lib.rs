@@ -7,6 +7,33 @@
 //! Invariant: nothing that a client sends makes a replayed node panic or hang; a call that was not
 //! recorded gets an error in the node's own shape.
 
+mod anvil;
+mod auth;
+mod canonical;
+mod chunks;
+mod core;
+mod dcrd;
+mod epee;
+mod geth;
+mod go;
+mod json;
+mod line;
+mod mock;
+mod monerod;
 mod options;
+mod player;
+mod recorded;
+mod recording;
+mod replay;
+mod server;
+mod sources;
+mod wire;
+mod zebrad;
 
+pub use mock::{Mock, MockOptions};
 pub use options::{Auth, Phase, ReplayOptions, Take, Tls, TlsError};
+pub use player::Logged;
+pub use recorded::{Recorded, RecordedKind, recorded, recorded_take};
+pub use recording::Unreadable;
+pub use replay::{Replay, ReplayError};
+pub use wire::Framing;

@@ -3,3 +3,7 @@
 //!
 //! Invariant: whatever is started here ends with the value that stands for it, also when a test
 //! panics, and only by its own process id.
+
+mod client;
+
+pub use client::{Answer, Connection, exchange, free_port, get, post, request};

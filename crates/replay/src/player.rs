@@ -1,0 +1,159 @@
+//! Finds the recorded answer of a call: phase, repetition, count and log.
+//!
+//! How it is wrapped is the dialect's. Invariant: every call that is looked up is counted once and
+//! logged once.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use crate::line::Said;
+use crate::options::{Phase, ReplayOptions};
+use crate::recording::{Recording, call_key};
+
+/// A call as the node saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Logged {
+    /// The path it was posted to.
+    pub path: String,
+    /// The method; empty for a call that is a path.
+    pub method: String,
+    /// The text of `params` as it arrived; empty if there was none.
+    pub params: String,
+    /// The text of `id` as it arrived.
+    pub id: Option<String>,
+}
+
+/// What was recorded for a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// The text of the result.
+    Result(Bytes),
+    /// The error object and its code.
+    Error { code: i64, error: Bytes },
+    /// The whole body, for id "0".
+    Body(Bytes),
+    /// The node was never heard to know this method.
+    UnknownMethod,
+    /// The method is known, this call was not recorded.
+    NotRecorded,
+}
+
+/// Plays one recording.
+#[derive(Debug)]
+pub(crate) struct Player {
+    recording: &'static Recording,
+    phase: AtomicU8,
+    restricted: bool,
+    calls: AtomicU64,
+    log_calls: usize,
+    log: Mutex<VecDeque<Logged>>,
+    repeated: Mutex<HashMap<usize, usize>>,
+}
+
+impl Player {
+    pub(crate) fn new(recording: &'static Recording, options: &ReplayOptions) -> Player {
+        Player {
+            recording,
+            phase: AtomicU8::new(options.phase as u8),
+            restricted: options.restricted,
+            calls: AtomicU64::new(0),
+            log_calls: options.log_calls,
+            log: Mutex::new(VecDeque::new()),
+            repeated: Mutex::new(HashMap::new()),
+        }
+    }
+
+    pub(crate) fn set_phase(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Release);
+    }
+
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn log(&self) -> Vec<Logged> {
+        lock(&self.log).iter().cloned().collect()
+    }
+
+    /// What was recorded for a call. `path` is empty where the node has one path only.
+    pub(crate) fn call(
+        &self,
+        path: &str,
+        method: &str,
+        params: Option<&str>,
+        id: Option<&str>,
+    ) -> Found {
+        let params = params.unwrap_or_default();
+        self.note(path, method, params, id);
+        let found = call_key(path, method.as_bytes(), params).and_then(|key| self.said(&key));
+        match found {
+            Some(Said::Result(span)) => Found::Result(self.recording.shared(span)),
+            Some(Said::Body(span)) => Found::Body(self.recording.shared(span)),
+            Some(said) => match self.recording.error(said) {
+                Some((code, error)) => Found::Error { code, error },
+                None => Found::NotRecorded,
+            },
+            None if self.recording.knows(method) => Found::NotRecorded,
+            None => Found::UnknownMethod,
+        }
+    }
+
+    /// The binary answer that was recorded for a path (and for a body, where one was posted).
+    pub(crate) fn binary(&self, path: &str, body: Option<&[u8]>) -> Option<Bytes> {
+        self.note(path, "", "", None);
+        let key = match body {
+            Some(body) => [path.as_bytes(), b"\0", body].concat(),
+            None => path.as_bytes().to_vec(),
+        };
+        match self.said(&key)? {
+            Said::Body(span) => Some(self.recording.shared(span)),
+            _ => None,
+        }
+    }
+
+    fn said(&self, key: &[u8]) -> Option<Said> {
+        let phases: &[Phase] = match self.phase.load(Ordering::Acquire) {
+            0 => &[Phase::A],
+            1 => &[Phase::B, Phase::A],
+            _ => &[Phase::Popped, Phase::A],
+        };
+        let numbers = self.recording.find(key, phases, self.restricted);
+        let first = *numbers.first()?;
+        let number = match numbers.len() {
+            1 => first,
+            // The same call recorded twice: the node's second answer differs from its first.
+            several => {
+                let mut repeated = lock(&self.repeated);
+                let next = repeated.entry(first).or_default();
+                let number = numbers[*next];
+                *next = (*next + 1).min(several - 1);
+                number
+            }
+        };
+        Some(self.recording.lines()[number].said)
+    }
+
+    fn note(&self, path: &str, method: &str, params: &str, id: Option<&str>) {
+        self.calls.fetch_add(1, Ordering::AcqRel);
+        if self.log_calls == 0 {
+            return;
+        }
+        let mut log = lock(&self.log);
+        if log.len() >= self.log_calls {
+            log.pop_front();
+        }
+        log.push_back(Logged {
+            path: path.to_owned(),
+            method: method.to_owned(),
+            params: params.to_owned(),
+            id: id.map(str::to_owned),
+        });
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

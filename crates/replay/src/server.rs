@@ -1,0 +1,105 @@
+//! The accept loop of a replayed node: connections, one request after the other on each.
+//!
+//! What to answer is left to the [`Node`]. Invariant: dropping a [`Server`] ends the listener and
+//! every connection.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio_rustls::TlsAcceptor;
+
+use crate::options::Tls;
+use crate::wire::{Reply, Request, Wire};
+
+/// What answers requests.
+pub(crate) trait Node: Send + Sync + 'static {
+    /// What is remembered on one connection.
+    type Session: Default + Send;
+
+    /// Answers a request.
+    fn answer(&self, session: &mut Self::Session, request: &Request) -> Reply;
+}
+
+/// A listener and its connections.
+#[derive(Debug)]
+pub(crate) struct Server {
+    address: SocketAddr,
+    task: AbortHandle,
+}
+
+impl Server {
+    /// Listens, and answers on the current runtime.
+    pub(crate) async fn start<N: Node>(
+        listen: SocketAddr,
+        tls: Option<Tls>,
+        node: Arc<N>,
+    ) -> io::Result<Server> {
+        let listener = TcpListener::bind(listen).await?;
+        let address = listener.local_addr()?;
+        let tls = tls.map(|tls| TlsAcceptor::from(tls.config));
+        let task = tokio::spawn(accept(listener, tls, node)).abort_handle();
+        Ok(Server { address, task })
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn accept<N: Node>(listener: TcpListener, tls: Option<TlsAcceptor>, node: Arc<N>) {
+    // Aborting this task drops the set, which aborts the connections.
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(connection(stream, tls.clone(), node.clone()));
+                }
+                // No descriptor left, or the client was gone already.
+                Err(_) => tokio::task::yield_now().await,
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn connection<N: Node>(stream: TcpStream, tls: Option<TlsAcceptor>, node: Arc<N>) {
+    let _ = stream.set_nodelay(true);
+    // An error here is a client that went away, or speaks no TLS.
+    let _ = match tls {
+        Some(tls) => match tls.accept(stream).await {
+            Ok(stream) => speak(stream, node).await,
+            Err(error) => Err(error),
+        },
+        None => speak(stream, node).await,
+    };
+}
+
+async fn speak<N: Node, S>(stream: S, node: Arc<N>) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut wire = Wire::new(stream);
+    let mut session = N::Session::default();
+    while let Some(request) = wire.request().await? {
+        let reply = node.answer(&mut session, &request);
+        if let Some(delay) = reply.delay {
+            tokio::time::sleep(delay).await;
+        }
+        if reply.hang_up || !wire.reply(&reply, request.last).await? {
+            break;
+        }
+    }
+    wire.close().await
+}
