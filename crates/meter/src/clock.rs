@@ -4,13 +4,17 @@
 //! one time. Calendar arithmetic is plain integers and total: no moment, however odd the
 //! machine's clock, makes it panic.
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use serde::{Serialize, Serializer};
+
 /// Last UTC second the meter counts in; later times are taken as this one. Day numbers up to
-/// here fit the stamp of a quota word.
-const LAST_SECOND: u64 = (1 << 20) * 86_400 - 1;
+/// here fit the stamp of a quota word and leave one stamp that no day has.
+const LAST_SECOND: u64 = ((1 << 20) - 1) * 86_400 - 1;
 
 /// Where the meter reads the time: the machine, or a test's own hands.
 #[derive(Clone, Debug)]
@@ -134,6 +138,40 @@ impl Utc {
         u64::from(first_day_of_month(self.month() + 1)) * 86_400 - self.0
     }
 }
+
+impl fmt::Display for Utc {
+    /// RFC 3339, such as `2026-11-28T01:00:00Z`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_second(self.0.cast_signed()) {
+            Ok(time) => time.fmt(f),
+            // Beyond the year 9999, where RFC 3339 ends.
+            Err(_) => write!(f, "@{}", self.0),
+        }
+    }
+}
+
+impl FromStr for Utc {
+    type Err = TimeError;
+
+    /// Reads an RFC 3339 time or a plain date, which is its 00:00 UTC.
+    fn from_str(text: &str) -> Result<Utc, TimeError> {
+        let midnight = format!("{text}T00:00:00Z");
+        let time: jiff::Timestamp =
+            text.parse().or_else(|_| midnight.parse()).map_err(|_| TimeError(text.to_owned()))?;
+        u64::try_from(time.as_second()).map(Utc::from_secs).map_err(|_| TimeError(text.to_owned()))
+    }
+}
+
+impl Serialize for Utc {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Text that is no time from 1970 on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no time: write 2026-11-28T01:00:00Z or 2026-11-28")]
+pub struct TimeError(String);
 
 /// The month that a day lies in, both counted from 1970.
 pub(crate) fn month_of_day(day: u32) -> u32 {

@@ -1,17 +1,28 @@
 //! Accounts, keys, plans and counters of both services.
 
+mod bucket;
 mod caller;
 mod clock;
 mod denial;
+mod epoch;
+mod folder;
+mod mapped;
 mod meter;
 mod open_error;
 mod permit;
 mod plan;
 mod presented;
+mod scope;
+mod secret;
 mod service;
+mod sqlite;
+mod store;
+mod tally;
+mod throttle;
+mod usage_file;
 
 pub use caller::Caller;
-pub use clock::{Clock, Hands, Now, Utc};
+pub use clock::{Clock, Hands, Now, TimeError, Utc};
 pub use denial::{Denial, Reason};
 pub use meter::Meter;
 pub use open_error::OpenError;
@@ -23,7 +34,9 @@ pub use plan::{
 pub use presented::presented_key;
 pub use service::Service;
 
-/// The store answers with an error.
-#[derive(Debug, thiserror::Error)]
-#[error("the store: {0}")]
-pub struct StoreError(String);
+pub use scope::{ScopeError, Scopes};
+pub use secret::ApiKey;
+pub use store::{
+    Account, AccountChange, AccountRef, ChainName, Changes, Key, KeyChange, NewAccount, NewKey,
+    RowName, Store, StoreError, Total, UsageRow,
+};

@@ -67,3 +67,13 @@ fn the_system_clock_agrees_with_the_calendar() {
         now.month().abs_diff((civil.year() as u32 - 1970) * 12 + civil.month() as u32 - 1) <= 1
     );
 }
+
+#[test]
+fn times_are_written_and_read_as_rfc_3339() {
+    assert_eq!(utc("2026-11-28T01:00:00Z").to_string(), "2026-11-28T01:00:00Z");
+    assert_eq!("2026-11-28".parse::<Utc>().unwrap(), utc("2026-11-28T00:00:00Z"));
+    assert_eq!("2026-11-28T02:00:00+01:00".parse::<Utc>().unwrap(), utc("2026-11-28T01:00:00Z"));
+    for odd in ["", "yesterday", "1969-12-31", "2026-02-30", "1764291600"] {
+        assert!(odd.parse::<Utc>().is_err(), "{odd}");
+    }
+}

@@ -1,0 +1,83 @@
+//! The files of a store's folder: their names, how they are opened, and who holds them.
+//!
+//! Invariant: files are readable by their owner alone, and a service is held by one process at a
+//! time, which its lock file names.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::{OpenError, Service};
+
+/// The folder that holds everything embedded.
+#[derive(Clone, Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    /// The folder at a path, made if it is not there.
+    pub(crate) fn open(path: &Path) -> Result<Folder, OpenError> {
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(|source| OpenError::File { path: path.to_owned(), source })?;
+        Ok(Folder(path.to_owned()))
+    }
+
+    /// The database of accounts, keys and usage.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.0.join("portolan.sqlite")
+    }
+
+    /// The word that tells running servers of a change.
+    pub(crate) fn epoch(&self) -> PathBuf {
+        self.0.join("epoch")
+    }
+
+    /// The counters of a service that runs.
+    pub(crate) fn usage(&self, service: Service) -> PathBuf {
+        self.0.join(format!("usage-{service}.map"))
+    }
+
+    /// Takes a service for this process, until the lock is dropped.
+    pub(crate) fn lock(&self, service: Service) -> Result<Lock, OpenError> {
+        let path = self.0.join(format!("{service}.lock"));
+        let mut file = open_shared(&path)?;
+        let failed = |source| OpenError::File { path: path.clone(), source };
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let holder = holder(&mut file);
+                return Err(OpenError::Locked { service, dir: self.0.clone(), holder });
+            }
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        file.set_len(0).map_err(failed)?;
+        write!(file, "process {}", std::process::id()).map_err(failed)?;
+        Ok(Lock { _file: file })
+    }
+}
+
+/// A service is held while this lives.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+/// Opens a file for reading and writing, made if it is not there, never cut.
+pub(crate) fn open_shared(path: &Path) -> Result<File, OpenError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options.open(path).map_err(|source| OpenError::File { path: path.to_owned(), source })
+}
+
+fn holder(file: &mut File) -> String {
+    let mut text = String::new();
+    let read =
+        file.rewind().and_then(|()| (file as &mut dyn io::Read).take(64).read_to_string(&mut text));
+    match read {
+        Ok(_) if text.starts_with("process ") => text,
+        _ => "another process".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

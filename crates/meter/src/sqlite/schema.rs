@@ -1,0 +1,51 @@
+//! Making the tables, and refusing files that are not ours.
+//!
+//! Invariant: a file that another program or a newer version made is left as it is.
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+
+use crate::store::StoreError;
+
+/// The schema that this program reads and writes.
+const SCHEMA: i64 = 1;
+/// "PTLN" in SQLite's file header, which tells our files from others.
+const APPLICATION: i64 = 0x5054_4c4e;
+
+/// Makes the tables in an empty file, or checks that they are ours.
+pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
+    // Under the write lock: two processes may open a new store at once.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let application: i64 = transaction.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    let tables: i64 =
+        transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    match (application, tables) {
+        (0, 0) => {
+            transaction.execute_batch(include_str!("schema.sql"))?;
+            transaction.pragma_update(None, "application_id", APPLICATION)?;
+            let insert = "INSERT INTO meta VALUES ('schema', ?1), ('version', 1), ('identity', ?2)";
+            transaction.execute(insert, [SCHEMA, identity()?])?;
+        }
+        (APPLICATION, _) => check_schema(&transaction)?,
+        _ => return Err(StoreError::Foreign("it holds another program's tables".to_owned())),
+    }
+    transaction.commit()?;
+    // Outside a transaction, and kept in the file from then on.
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    Ok(())
+}
+
+fn check_schema(connection: &Connection) -> Result<(), StoreError> {
+    let found: Option<i64> = connection
+        .query_row("SELECT value FROM meta WHERE name = 'schema'", [], |row| row.get(0))
+        .optional()?;
+    match found {
+        Some(SCHEMA) => Ok(()),
+        Some(found) if found > SCHEMA => Err(StoreError::Newer { found, known: SCHEMA }),
+        _ => Err(StoreError::Foreign("it says no schema version".to_owned())),
+    }
+}
+
+fn identity() -> Result<i64, StoreError> {
+    let random = getrandom::u64().map_err(|error| StoreError::Failed(error.to_string()))?;
+    Ok(random.cast_signed())
+}

@@ -1,0 +1,142 @@
+//! B13: the file grows in place, survives, and refuses or repairs what is damaged.
+
+use super::*;
+
+fn name(key: u64, hour: u32) -> RowName {
+    RowName { hour, account: 3, key, chain: ChainName::new("btc").unwrap() }
+}
+
+fn open(path: &Path) -> Result<UsageFile, OpenError> {
+    UsageFile::open(path, Service::Gateway, 42)
+}
+
+fn live(file: &UsageFile) -> Vec<LiveRow> {
+    file.rows()
+        .filter_map(|(_, slot)| match slot {
+            Slot::Row(row) => Some(row),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn rows_survive_reopening_and_growth_moves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("u.map");
+    let file = open(&path).unwrap();
+    assert_eq!(file.len(), 0);
+    file.grow().unwrap();
+    file.begin(9, name(1, 100));
+    let word: *const AtomicU64 = file.units(9).unwrap();
+    for _ in 0..5 {
+        file.grow().unwrap();
+    }
+    assert_eq!(word, std::ptr::from_ref(file.units(9).unwrap()));
+    let last = (file.len() - 1) as u32;
+    file.begin(last, name(2, 101));
+    assert!(file.add(9, &name(1, 100), 5));
+    assert!(file.add(last, &name(2, 101), 7));
+    file.settle(last, 10);
+    file.settle(last, 10);
+    file.take_back(last, &name(2, 101), 1);
+    drop(file);
+    let row = |key, hour, units, unsettled| LiveRow { name: name(key, hour), units, unsettled };
+    let expected = [row(1, 100, 5, true), row(2, 101, 16, false)];
+    assert_eq!(live(&open(&path).unwrap()), expected);
+    assert_eq!(live(&UsageFile::look(&path, Service::Gateway, 42).unwrap().unwrap()), expected);
+}
+
+#[test]
+fn a_slot_that_became_another_row_takes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = open(&dir.path().join("u.map")).unwrap();
+    file.grow().unwrap();
+    file.begin(0, name(1, 100));
+    assert!(!file.add(0, &name(1, 101), 5));
+    assert!(!file.add(0, &name(2, 100), 5));
+    assert!(!file.add(u32::MAX, &name(1, 100), 5));
+    file.settle(0, 4);
+    assert!(!file.end(0, 3));
+    assert!(file.end(0, 4));
+    assert_eq!(file.read(0), Slot::Free);
+    assert!(!file.add(0, &name(1, 100), 5));
+    file.take_back(0, &name(1, 100), 5);
+    assert_eq!(live(&file), []);
+}
+
+#[test]
+fn the_file_has_an_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = open(&dir.path().join("u.map")).unwrap();
+    for _ in 0..MOST_SEGMENTS {
+        file.grow().unwrap();
+    }
+    assert_eq!(file.grow().unwrap_err().kind(), io::ErrorKind::StorageFull);
+}
+
+#[test]
+fn foreign_files_are_refused_with_clear_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("u.map");
+    drop(open(&path).unwrap());
+    let whole = fs::read(&path).unwrap();
+    let text =
+        |service, identity| UsageFile::open(&path, service, identity).unwrap_err().to_string();
+    assert!(text(Service::Explorer, 42).contains("other service"));
+    assert!(text(Service::Gateway, 43).contains("another store"));
+    for (place, value, says) in [
+        (0, 0_u64, "no usage file"),
+        (0, MARK.swap_bytes(), "byte order"),
+        (1, 2, "newer Portolan"),
+        (3, 7, "damaged"),
+        (5, 0, "damaged"),
+    ] {
+        let mut bytes = whole.clone();
+        bytes[place * 8..place * 8 + 8].copy_from_slice(&value.to_ne_bytes());
+        fs::write(&path, bytes).unwrap();
+        let text = text(Service::Gateway, 42);
+        assert!(text.contains(says) && text.contains("Move the file away"), "{text}");
+    }
+    fs::write(&path, b"short").unwrap();
+    assert!(text(Service::Gateway, 42).contains("cut short"));
+    let long = File::create(&path).unwrap();
+    fs::write(&path, &whole).unwrap();
+    long.set_len(1 << 40).unwrap();
+    assert!(text(Service::Gateway, 42).contains("longer"));
+}
+
+#[test]
+fn an_empty_file_is_begun_and_a_cut_segment_filled_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("u.map");
+    fs::write(&path, b"").unwrap();
+    let file = open(&path).unwrap();
+    file.grow().unwrap();
+    file.begin(0, name(1, 100));
+    file.begin(4000, name(2, 100));
+    drop(file);
+    let cut = File::options().write(true).open(&path).unwrap();
+    cut.set_len(HEADER_BYTES + 100 * 64 + 3).unwrap();
+    let file = open(&path).unwrap();
+    assert_eq!(file.len(), SEGMENT_SLOTS);
+    assert_eq!(live(&file).len(), 1);
+}
+
+#[test]
+fn damaged_slots_are_told_apart_from_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = open(&dir.path().join("u.map")).unwrap();
+    file.grow().unwrap();
+    for (slot, word, value) in [
+        (0, ACCOUNT, 9),
+        (1, KEY, 9),
+        (2, CHAIN, u64::MAX),
+        (3, HOUR, u64::MAX),
+        (4, UNITS, ABSURD_UNITS),
+        (5, CHECK, 1),
+    ] {
+        file.begin(slot, name(1, 100));
+        file.store(slot, word, value);
+        assert_eq!(file.read(slot), Slot::Damaged);
+    }
+}
