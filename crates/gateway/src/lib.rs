@@ -1,1 +1,39 @@
-//! gateway.
+//! `POST /v1/rpc/{chain}`: one function runs every check from top to bottom, and the node's bytes
+//! pass untouched.
+//!
+//! A request walks straight: `gateway` holds what a process has, `rpc` takes the request through
+//! the checks in their order, `forward` brings the call to a node and its answer back, `body`
+//! passes it to the client. What a refusal says stands in one table, in `refusal`.
+//!
+//! Absent on purpose: no decoding of `params` or of answers, no accounting but through the meter's
+//! `admit` and its permit, no resend but in `forward`.
+
+mod answer;
+mod batch;
+mod body;
+mod call;
+mod client;
+mod cors;
+mod envelope;
+mod forward;
+mod gateway;
+mod guard;
+mod head;
+mod intake;
+mod join;
+mod json;
+mod load;
+mod metrics;
+mod refusal;
+mod route;
+mod rpc;
+mod settings;
+mod split;
+mod visit;
+
+pub use body::{Body, BodyError};
+pub use gateway::{ChainService, Gateway};
+pub use head::RequestId;
+pub use metrics::Metrics;
+pub use refusal::{Reason, Row};
+pub use settings::{Cors, Settings};

@@ -1,0 +1,89 @@
+//! A batch after its elements were checked: which are forwarded, which are refused in place.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use chain::Dialect;
+
+use crate::answer::Expect;
+use crate::call::Call;
+use crate::envelope::Envelope;
+use crate::join::Place;
+use crate::refusal::{Echo, Refusal};
+
+/// The elements of a batch, in order.
+pub(crate) struct Batch<'a> {
+    /// Those that are forwarded.
+    pub(crate) calls: Vec<Call<'a>>,
+    /// One entry an element: its refusal, or None where a call was forwarded.
+    pub(crate) refused: Vec<Option<Bytes>>,
+}
+
+impl<'a> Batch<'a> {
+    /// Checks every element with `check`.
+    pub(crate) fn of(
+        elements: &[Envelope<'a>],
+        mut check: impl FnMut(Envelope<'a>) -> Result<Call<'a>, Refusal>,
+    ) -> Batch<'a> {
+        let mut calls = Vec::with_capacity(elements.len());
+        let mut refused = Vec::with_capacity(elements.len());
+        for element in elements {
+            match check(*element) {
+                Ok(call) => {
+                    calls.push(call);
+                    refused.push(None);
+                }
+                Err(refusal) => {
+                    let echo = Echo { jsonrpc: element.jsonrpc, id: element.id };
+                    refused.push(Some(refusal.body(echo)));
+                }
+            }
+        }
+        Batch { calls, refused }
+    }
+
+    /// The array that the node gets.
+    pub(crate) fn body(&self) -> Bytes {
+        let len = self.calls.iter().map(|call| call.written_len() + 1).sum::<usize>() + 2;
+        let mut out = BytesMut::with_capacity(len);
+        for (place, call) in self.calls.iter().enumerate() {
+            out.put_u8(if place == 0 { b'[' } else { b',' });
+            call.write(&mut out);
+        }
+        out.put_u8(b']');
+        out.freeze()
+    }
+
+    /// What a node of `dialect` should answer to [`Batch::body`].
+    pub(crate) fn expect(&self, dialect: Dialect) -> Expect {
+        let answered: Vec<bool> = self.calls.iter().map(|call| call.is_answered(dialect)).collect();
+        let count = answered.iter().filter(|answered| **answered).count();
+        let any_refused = self.refused.iter().any(Option::is_some);
+        let places = any_refused.then(|| {
+            let mut answered = answered.into_iter();
+            let place = |refused: &Option<Bytes>| match refused {
+                Some(body) => Some(Place::Refused(body.clone())),
+                None => answered.next().unwrap_or_default().then_some(Place::Node),
+            };
+            self.refused.iter().filter_map(place).collect()
+        });
+        Expect::Items { answered: count, calls: self.calls.len(), places }
+    }
+
+    /// The whole answer, made of one part for each forwarded call and the refusals. An empty part
+    /// belongs to a call that gets no answer; if nothing remains the answer is empty.
+    pub(crate) fn join(&self, parts: Vec<Bytes>) -> Bytes {
+        let mut parts = parts.into_iter();
+        let mut out = BytesMut::new();
+        for refused in &self.refused {
+            let item = refused.clone().or_else(|| parts.next()).unwrap_or_default();
+            if item.is_empty() {
+                continue;
+            }
+            out.put_u8(if out.is_empty() { b'[' } else { b',' });
+            out.extend_from_slice(&item);
+        }
+        if !out.is_empty() {
+            out.put_u8(b']');
+        }
+        out.freeze()
+    }
+}

@@ -1,0 +1,188 @@
+//! Brings a call to a node and its answer back: which node, whether to ask another, what a
+//! failure means to the client.
+//!
+//! A call that hands in a transaction is sent again only if no byte of it was written, or the
+//! node said it was too busy to look (decision G12).
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use node::{Cause, Node, NodeError, Pool, Route, Sent, Tried, Unusable, Weight};
+
+use crate::answer::{self, Collected, Expect, NoAnswer, Opened};
+use crate::refusal::Reason;
+
+/// Dead connections of a node's pool that one call may meet before it counts as unreachable.
+const STALE_CONNECTIONS: u32 = 3;
+
+/// What is to be brought where.
+pub(crate) struct Errand<'a> {
+    pub(crate) pool: &'a Pool,
+    /// Whose call it is, for the node's fair share.
+    pub(crate) account: u64,
+    pub(crate) weight: Weight,
+    /// May a call that reached a node be sent to another?
+    pub(crate) resend: bool,
+    /// The method, if it is one of monerod's plain paths.
+    pub(crate) path: Option<&'a str>,
+    pub(crate) body: Bytes,
+    pub(crate) expect: Expect,
+}
+
+/// No answer, and what that means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) reason: Reason,
+    /// The time limit passed: the unit stays charged (decision B7).
+    pub(crate) charged: bool,
+}
+
+impl Failure {
+    pub(crate) fn of(reason: Reason) -> Failure {
+        Failure { reason, charged: false }
+    }
+}
+
+/// What to do after a failed attempt.
+enum Next {
+    /// Give up.
+    Stop,
+    /// Ask a node that was not asked yet; nothing was sent.
+    Another,
+    /// Ask once more; something may have been sent.
+    Resend,
+    /// The connection was stale and nothing was sent: ask the same node.
+    Again,
+}
+
+/// Brings `errand` to a node.
+///
+/// # Errors
+/// The last failure, when no node is left to ask or the call may not be sent again.
+pub(crate) async fn forward(errand: &Errand<'_>) -> Result<Opened, Failure> {
+    let mut tried = Tried::default();
+    let mut failure = None;
+    let (mut resent, mut stale) = (false, 0);
+    let path = errand.path.map(|method| format!("/{method}"));
+    let route = path.as_deref().map_or(Route::Rpc, Route::Path);
+    loop {
+        let node = match errand.pool.pick(&tried) {
+            Ok(node) => node,
+            Err(unusable) => return Err(failure.unwrap_or_else(|| unusable.into())),
+        };
+        let trouble = match attempt(errand, &node, route).await {
+            Ok(opened) => return Ok(opened),
+            Err(trouble) => trouble,
+        };
+        note(errand.pool, &trouble);
+        match next(&trouble, errand.resend && !resent) {
+            Next::Stop => return Err(trouble.into()),
+            Next::Again if stale < STALE_CONNECTIONS => stale += 1,
+            Next::Again | Next::Another => tried.add(&node),
+            Next::Resend => {
+                resent = true;
+                if !is_stale(&trouble) {
+                    tried.add(&node);
+                }
+            }
+        }
+        failure = Some(trouble.into());
+    }
+}
+
+async fn attempt(
+    errand: &Errand<'_>,
+    node: &Arc<Node>,
+    route: Route<'_>,
+) -> Result<Opened, NoAnswer> {
+    let lease = node.lease(errand.account, errand.weight).await.map_err(|_| NoAnswer::Busy)?;
+    let answer = node.send(lease, route, errand.body.clone()).await.map_err(NoAnswer::Node)?;
+    let opened = answer::open(answer, errand.expect.clone()).await;
+    if matches!(opened, Err(NoAnswer::Unusable(_))) {
+        node.strike();
+    }
+    opened
+}
+
+/// May `trouble` be followed by another attempt?
+fn next(trouble: &NoAnswer, may_resend: bool) -> Next {
+    match trouble {
+        NoAnswer::Busy => Next::Another,
+        NoAnswer::Unusable(_) | NoAnswer::Refused(_) => Next::Stop,
+        NoAnswer::Node(error) => match error.sent {
+            Sent::Nothing if error.reused_connection => Next::Again,
+            Sent::Nothing => Next::Another,
+            Sent::Maybe if may_resend && !error.got_bytes && is_silence(error.cause) => {
+                Next::Resend
+            }
+            Sent::Maybe => Next::Stop,
+        },
+    }
+}
+
+/// Did the node say nothing at all?
+fn is_silence(cause: Cause) -> bool {
+    matches!(cause, Cause::Broken | Cause::TimedOutFirstByte | Cause::Connect | Cause::Tls)
+}
+
+/// Did a connection die that had been idle in the pool? The node may be well.
+fn is_stale(trouble: &NoAnswer) -> bool {
+    matches!(trouble, NoAnswer::Node(error) if error.reused_connection && error.cause == Cause::Broken)
+}
+
+fn note(pool: &Pool, trouble: &NoAnswer) {
+    let chain = pool.chain().slug;
+    match trouble {
+        NoAnswer::Busy => tracing::debug!(chain, "node is busy"),
+        NoAnswer::Unusable(what) | NoAnswer::Refused(what) => tracing::warn!(chain, "{what}"),
+        NoAnswer::Node(error) => tracing::warn!(chain, %error, "no answer"),
+    }
+}
+
+impl From<Unusable> for Failure {
+    fn from(unusable: Unusable) -> Failure {
+        Failure::of(match unusable {
+            Unusable::Syncing => Reason::NodeSyncing,
+            Unusable::Unavailable | Unusable::NoneLeft => Reason::NodeUnavailable,
+        })
+    }
+}
+
+impl From<NoAnswer> for Failure {
+    fn from(trouble: NoAnswer) -> Failure {
+        match trouble {
+            NoAnswer::Busy => Failure::of(Reason::NodeBusy),
+            NoAnswer::Unusable(_) | NoAnswer::Refused(_) => Failure::of(Reason::NodeError),
+            NoAnswer::Node(error) => {
+                Failure { reason: reason_of(&error), charged: is_overtime(&error) }
+            }
+        }
+    }
+}
+
+impl From<Collected> for Failure {
+    fn from(trouble: Collected) -> Failure {
+        match trouble {
+            Collected::TooLarge => Failure::of(Reason::ResponseTooLarge),
+            Collected::No(trouble) => trouble.into(),
+        }
+    }
+}
+
+fn reason_of(error: &NodeError) -> Reason {
+    match error.cause {
+        Cause::Connect | Cause::Tls | Cause::TimedOutFirstByte | Cause::TimedOutWhole => {
+            Reason::NodeUnavailable
+        }
+        Cause::Broken if error.got_bytes => Reason::NodeError,
+        Cause::Broken => Reason::NodeUnavailable,
+        Cause::TooLarge => Reason::ResponseTooLarge,
+        Cause::Busy | Cause::SlowReader => Reason::NodeBusy,
+        Cause::Unauthorized | Cause::Malformed => Reason::NodeError,
+    }
+}
+
+/// Did the time limit pass?
+pub(crate) fn is_overtime(error: &NodeError) -> bool {
+    matches!(error.cause, Cause::TimedOutFirstByte | Cause::TimedOutWhole)
+}

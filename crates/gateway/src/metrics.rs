@@ -1,0 +1,169 @@
+//! What Prometheus is told: counts and times, labelled from closed sets alone (decision B15).
+
+use std::time::Duration;
+
+use http::StatusCode;
+use prometheus::{
+    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
+};
+
+use crate::refusal::Reason;
+
+/// Upper bounds of the time buckets, in seconds.
+const BUCKETS_SECS: [f64; 12] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 5.0, 30.0, 60.0];
+
+/// The gateway's metrics. Counters of the hot path are looked up once, at the start.
+pub struct Metrics {
+    registry: Registry,
+    chains: Vec<PerChain>,
+    refusals: Vec<IntCounter>,
+    answers: Vec<IntCounter>,
+    in_flight: IntGauge,
+}
+
+/// Counters of one chain.
+pub(crate) struct PerChain {
+    methods: Vec<IntCounter>,
+    extra: IntCounter,
+    seconds: Histogram,
+}
+
+const STATUSES: [u16; 9] = [200, 400, 401, 403, 404, 413, 429, 502, 503];
+
+impl Default for Metrics {
+    fn default() -> Metrics {
+        Metrics::new()
+    }
+}
+
+impl Metrics {
+    /// Metrics at zero, in a registry of their own.
+    pub fn new() -> Metrics {
+        let registry = Registry::new();
+        let calls = counters("gateway_calls_total", "Calls forwarded", &["chain", "method"]);
+        let refusals = counters("gateway_refusals_total", "Refusals made here", &["reason"]);
+        let answers = counters("gateway_answers_total", "Answers by HTTP status", &["status"]);
+        let options = HistogramOpts::new(
+            "gateway_request_seconds",
+            "Seconds from a request's head to its answer's",
+        )
+        .buckets(BUCKETS_SECS.to_vec());
+        let seconds = HistogramVec::new(options, &["chain"]).expect("the name and label are valid");
+        let in_flight = IntGauge::new("gateway_requests_in_flight", "Requests in flight")
+            .expect("the name is valid");
+        let collectors: [Box<dyn prometheus::core::Collector>; 5] = [
+            Box::new(calls.clone()),
+            Box::new(refusals.clone()),
+            Box::new(answers.clone()),
+            Box::new(seconds.clone()),
+            Box::new(in_flight.clone()),
+        ];
+        for collector in collectors {
+            registry.register(collector).expect("each name is registered once");
+        }
+        let per_chain = |chain: &&'static chain::Chain| PerChain {
+            methods: chain
+                .methods()
+                .iter()
+                .map(|m| calls.with_label_values(&[chain.slug, m.name]))
+                .collect(),
+            extra: calls.with_label_values(&[chain.slug, "extra"]),
+            seconds: seconds.with_label_values(&[chain.slug]),
+        };
+        Metrics {
+            chains: chain::ALL.iter().map(per_chain).collect(),
+            refusals: Reason::ALL
+                .iter()
+                .map(|reason| refusals.with_label_values(&[label(*reason)]))
+                .collect(),
+            answers: STATUSES
+                .iter()
+                .map(|status| answers.with_label_values(&[&status.to_string()]))
+                .collect(),
+            in_flight,
+            registry,
+        }
+    }
+
+    /// The registry, to be gathered with those of the other services.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Counts a forwarded call of a method, by its place in the chain's own set.
+    pub(crate) fn call(&self, chain: &chain::Chain, method: Option<usize>) {
+        let Some(per_chain) = self.chains.get(chain.ordinal) else { return };
+        method.and_then(|index| per_chain.methods.get(index)).unwrap_or(&per_chain.extra).inc();
+    }
+
+    /// Counts a refusal of a whole request or of an element.
+    pub(crate) fn refusal(&self, reason: Reason) {
+        if let Some(counter) = self.refusals.get(reason as usize) {
+            counter.inc();
+        }
+    }
+
+    /// Counts an answer, and its time where the chain is known.
+    pub(crate) fn answer(&self, chain: Option<&chain::Chain>, status: StatusCode, took: Duration) {
+        if let Some(place) = STATUSES.iter().position(|known| *known == status.as_u16()) {
+            self.answers[place].inc();
+        }
+        if let Some(per_chain) = chain.and_then(|chain| self.chains.get(chain.ordinal)) {
+            per_chain.seconds.observe(took.as_secs_f64());
+        }
+    }
+
+    /// Tells how many requests are in flight.
+    pub(crate) fn set_in_flight(&self, requests: usize) {
+        self.in_flight.set(i64::try_from(requests).unwrap_or(i64::MAX));
+    }
+}
+
+fn counters(name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
+    IntCounterVec::new(Opts::new(name, help), labels).expect("the name and labels are valid")
+}
+
+fn label(reason: Reason) -> &'static str {
+    match reason.row().name {
+        "" => "PATH_NOT_FOUND",
+        name => name,
+    }
+}
+
+impl std::fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Metrics")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_stand_at_their_own_places() {
+        for (place, reason) in Reason::ALL.iter().enumerate() {
+            assert_eq!(*reason as usize, place, "{reason:?}");
+        }
+    }
+
+    #[test]
+    fn labels_come_from_closed_sets() {
+        let metrics = Metrics::new();
+        let btc = chain::find("btc").unwrap();
+        metrics.call(btc, Some(0));
+        metrics.call(btc, Some(9999));
+        metrics.refusal(Reason::NodeBusy);
+        metrics.answer(Some(btc), StatusCode::OK, Duration::from_millis(1));
+        let text =
+            prometheus::TextEncoder::new().encode_to_string(&metrics.registry().gather()).unwrap();
+        assert!(
+            text.contains("gateway_calls_total{chain=\"btc\",method=\"analyzepsbt\"} 1"),
+            "{text}"
+        );
+        assert!(text.contains("gateway_calls_total{chain=\"btc\",method=\"extra\"} 1"));
+        assert!(text.contains("gateway_refusals_total{reason=\"NODE_BUSY\"} 1"));
+        assert!(text.contains("gateway_answers_total{status=\"200\"} 1"));
+    }
+}

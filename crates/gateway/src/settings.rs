@@ -1,0 +1,52 @@
+//! The gateway's settings: limits and lists that an operator may change while it runs.
+
+use std::time::Duration;
+
+use http::HeaderValue;
+use ipnet::IpNet;
+
+/// Which web pages may call the gateway from a browser (decision B18).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Cors {
+    /// Every origin.
+    #[default]
+    Any,
+    /// Only these origins, compared exactly, e.g. `https://wallet.example`.
+    Only(Vec<HeaderValue>),
+}
+
+/// Limits and lists. `Default` gives the values of decisions G15 and G16.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Largest request body, in bytes, counted after decompression as well.
+    pub max_request_bytes: usize,
+    /// Most requests in flight in this process.
+    pub max_in_flight: usize,
+    /// Most bytes that the process buffers for large request bodies and split batches.
+    pub max_buffered_bytes: usize,
+    /// How long a request body may take to arrive.
+    pub body_timeout: Duration,
+    /// Most blocks that one `eth_getLogs` may span.
+    pub log_range: u64,
+    /// Most headers that one `get_block_headers_range` may span.
+    pub header_range: u64,
+    /// Origins of browsers.
+    pub cors: Cors,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            max_request_bytes: 2 << 20,
+            max_in_flight: 8192,
+            max_buffered_bytes: 256 << 20,
+            body_timeout: Duration::from_secs(30),
+            log_range: 2000,
+            header_range: 1000,
+            cors: Cors::Any,
+            trusted_proxies: Vec::new(),
+        }
+    }
+}

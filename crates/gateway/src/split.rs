@@ -1,0 +1,123 @@
+//! A batch for a node that takes none: each call is sent alone, the answers are joined in order.
+//!
+//! Trouble of one call becomes a refusal in its place and gives its unit back; only if no call of
+//! the batch was answered is the batch refused as a whole. Answers are buffered, each and all of
+//! them under a cap.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use futures_util::stream::{self, StreamExt};
+
+use crate::call::Call;
+use crate::forward::{Errand, Failure, forward};
+use crate::load::Buffered;
+use crate::refusal::{Echo, Reason, Refusal};
+
+/// Calls of one batch that are under way at once.
+const AT_ONCE: usize = 4;
+/// Largest joined answer of a batch, in bytes.
+const JOINED_BYTES: u64 = 64 << 20;
+
+/// The calls of a batch, and how to send one.
+pub(crate) struct Split<'a, F> {
+    pub(crate) calls: &'a [Call<'a>],
+    pub(crate) errand: F,
+    pub(crate) max_buffered_bytes: usize,
+}
+
+/// What came of a batch.
+pub(crate) struct Joined {
+    /// The answer or refusal of each call, in order; empty where a call gets no answer.
+    pub(crate) parts: Vec<Bytes>,
+    /// Units to give back.
+    pub(crate) refund: u32,
+}
+
+impl<'a, F: Fn(&Call<'a>) -> Errand<'a>> Split<'a, F> {
+    /// Sends every call and waits for all answers.
+    ///
+    /// # Errors
+    /// The first failure, if no call was answered.
+    pub(crate) async fn run(&self, buffered: &mut Buffered) -> Result<Joined, (Failure, u32)> {
+        let mut outcomes: Vec<Result<Bytes, Failure>> =
+            stream::iter(self.calls).map(|call| self.one(call)).buffered(AT_ONCE).collect().await;
+        for (call, outcome) in self.calls.iter().zip(&mut outcomes) {
+            // The batch may have been in its own way: its busy calls get a second chance, alone.
+            if *outcome == Err(Failure::of(Reason::NodeBusy)) {
+                *outcome = self.one(call).await;
+            }
+        }
+        self.cap(&mut outcomes, buffered);
+        let refund = outcomes.iter().filter(|outcome| outcome.is_err_and_free()).count() as u32;
+        let first = outcomes.iter().find_map(|outcome| outcome.as_ref().err().copied());
+        match first {
+            Some(failure) if outcomes.iter().all(Result::is_err) => Err((failure, refund)),
+            _ => Ok(Joined { parts: self.parts(outcomes), refund }),
+        }
+    }
+
+    async fn one(&self, call: &Call<'a>) -> Result<Bytes, Failure> {
+        let opened = forward(&(self.errand)(call)).await?;
+        let body = opened.collect(JOINED_BYTES).await?;
+        Ok(if call.method.path && !body.is_empty() { wrap(call, &body) } else { trim(&body) })
+    }
+
+    /// Turns answers beyond the caps into failures.
+    fn cap(&self, outcomes: &mut [Result<Bytes, Failure>], buffered: &mut Buffered) {
+        let mut total = 0;
+        for outcome in outcomes {
+            let Ok(body) = outcome else { continue };
+            total += body.len() as u64;
+            if total > JOINED_BYTES {
+                *outcome = Err(Failure::of(Reason::ResponseTooLarge));
+            } else if !buffered.grow(body.len(), self.max_buffered_bytes) {
+                *outcome = Err(Failure::of(Reason::GatewayBusy));
+            }
+        }
+    }
+
+    fn parts(&self, outcomes: Vec<Result<Bytes, Failure>>) -> Vec<Bytes> {
+        let refuse = |call: &Call<'_>, failure: Failure| {
+            let echo = Echo { jsonrpc: call.envelope.jsonrpc, id: call.envelope.id };
+            Refusal::from(failure.reason).body(echo)
+        };
+        let both = self.calls.iter().zip(outcomes);
+        both.map(|(call, outcome)| outcome.unwrap_or_else(|failure| refuse(call, failure)))
+            .collect()
+    }
+}
+
+/// Does an outcome give its unit back?
+trait Free {
+    fn is_err_and_free(&self) -> bool;
+}
+
+impl Free for Result<Bytes, Failure> {
+    fn is_err_and_free(&self) -> bool {
+        self.as_ref().is_err_and(|failure| !failure.charged)
+    }
+}
+
+/// What stands before and after the bytes of a plain path (decision G13). Without an id the
+/// envelope has the empty one that monerod itself writes.
+pub(crate) fn wrapping(call: &Call<'_>) -> (Bytes, Bytes) {
+    let id = call.envelope.id.unwrap_or(b"\"\"");
+    let mut prefix = BytesMut::with_capacity(40 + id.len());
+    prefix.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    prefix.extend_from_slice(id);
+    prefix.extend_from_slice(b",\"result\":");
+    (prefix.freeze(), Bytes::from_static(b"}"))
+}
+
+fn wrap(call: &Call<'_>, body: &Bytes) -> Bytes {
+    let (prefix, suffix) = wrapping(call);
+    let mut whole = BytesMut::with_capacity(prefix.len() + body.len() + suffix.len());
+    whole.put(prefix);
+    whole.extend_from_slice(body);
+    whole.put(suffix);
+    whole.freeze()
+}
+
+/// An answer without the white space around it.
+fn trim(body: &Bytes) -> Bytes {
+    body.slice_ref(body.trim_ascii())
+}
