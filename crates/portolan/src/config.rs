@@ -1,0 +1,131 @@
+//! The configuration: one file, overridden by variables of the environment.
+//!
+//! Each concern has a struct of its own in `config/`. Leaves the use of a value to whoever it is
+//! for. Invariant: a [`Config`] that exists has been checked; nothing behind it fails for a value
+//! that could have been refused here.
+
+mod chain;
+mod check;
+mod environment;
+mod gateway;
+mod listener;
+mod log;
+mod nodes;
+mod problem;
+mod serve;
+mod store;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use ::chain::Chain;
+use meter::{PlanConfig, Plans};
+use serde::Deserialize;
+
+pub use self::chain::{ChainConfig, Served};
+pub use self::gateway::GatewayConfig;
+pub use self::listener::{ConsoleConfig, ExplorerConfig, ListenerTls, MetricsConfig};
+pub use self::log::{LogConfig, LogFormat};
+pub use self::nodes::NodesConfig;
+pub use self::problem::{ConfigError, nearest};
+pub use self::serve::ServeConfig;
+pub use self::store::StoreConfig;
+
+/// The file that is read when the command line names none.
+pub const DEFAULT_FILE: &str = "portolan.toml";
+
+/// A whole configuration. Every field has a default, so that an empty file is one.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where everything embedded lives.
+    pub store: StoreConfig,
+    /// What is logged, and how.
+    pub log: LogConfig,
+    /// What holds for the process that serves.
+    pub serve: ServeConfig,
+    /// The JSON-RPC gateway.
+    pub gateway: GatewayConfig,
+    /// The explorer. Not built yet.
+    pub explorer: ExplorerConfig,
+    /// The console; listens only where given. Not built yet.
+    pub console: Option<ConsoleConfig>,
+    /// Metrics and health; listens only where given.
+    pub metrics: Option<MetricsConfig>,
+    /// What holds for every node.
+    pub nodes: NodesConfig,
+    /// The operator's own plans, beside Free, Starter and Pro.
+    pub plan: BTreeMap<String, PlanConfig>,
+    /// The chains, by slug.
+    pub chain: BTreeMap<String, ChainConfig>,
+}
+
+impl Config {
+    /// Reads and checks `file`, or [`DEFAULT_FILE`] if none is named and that one is there, and
+    /// what `variables` override. Only variables that begin with `PORTOLAN__` are looked at.
+    ///
+    /// Relative paths in it are relative to the folder of the file.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for the first thing that is wrong, naming the line, the variable or the
+    /// field.
+    pub fn load(
+        file: Option<&Path>,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Config, ConfigError> {
+        let path = file.unwrap_or(Path::new(DEFAULT_FILE));
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if file.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+                String::new()
+            }
+            Err(source) => return Err(ConfigError::Read { path: path.to_owned(), source }),
+        };
+        let mut config = environment::merge(path, &text, variables)?;
+        config.settle_paths(path.parent().unwrap_or(Path::new("")));
+        config.check().map_err(|(field, problem)| ConfigError::Value { field, problem })?;
+        Ok(config)
+    }
+
+    /// Returns every plan: the built-in ones and the operator's own.
+    pub fn plans(&self) -> Plans {
+        Plans::with(self.plan.clone()).expect("checked when the configuration was read")
+    }
+
+    /// Returns the configured chains in the order of the table of chains.
+    pub fn served(&self) -> Vec<Served> {
+        let served = |chain: &&'static Chain| {
+            let config = self.chain.get(chain.slug)?;
+            let served = config.served(chain, &self.nodes);
+            Some(served.expect("checked when the configuration was read"))
+        };
+        ::chain::ALL.iter().filter_map(served).collect()
+    }
+
+    fn settle_paths(&mut self, folder: &Path) {
+        settle(&mut self.store.dir, folder);
+        let nodes = self.chain.values_mut().flat_map(|chain| &mut chain.nodes);
+        let files =
+            nodes.flat_map(|node| [&mut node.password_file, &mut node.cookie, &mut node.ca]);
+        files.flatten().for_each(|path| settle(path, folder));
+        let certificates = [
+            (&mut self.gateway.tls_cert, &mut self.gateway.tls_key),
+            (&mut self.explorer.tls_cert, &mut self.explorer.tls_key),
+        ];
+        let optional = [
+            self.console.as_mut().map(|console| (&mut console.tls_cert, &mut console.tls_key)),
+            self.metrics.as_mut().map(|metrics| (&mut metrics.tls_cert, &mut metrics.tls_key)),
+        ];
+        for (cert, key) in certificates.into_iter().chain(optional.into_iter().flatten()) {
+            [cert, key].into_iter().flatten().for_each(|path| settle(path, folder));
+        }
+    }
+}
+
+/// Makes a path that stands in the configuration absolute or relative to the working folder.
+fn settle(path: &mut PathBuf, folder: &Path) {
+    *path = folder.join(&*path);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! Values of the right type that make no sense.
+//!
+//! Leaves what only a node or a file can tell (is it reachable, is it a certificate) to those who
+//! use them. Invariant: a problem names the field as the file has it.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use http::HeaderValue;
+use meter::Plans;
+
+use super::listener::ListenerTls;
+use super::problem::nearest;
+use super::{ChainConfig, Config};
+
+/// A field and what is wrong with it.
+type Problem = (String, String);
+
+/// A name, an address and the two TLS files.
+type Listener<'a> = (&'static str, SocketAddr, Option<&'a PathBuf>, Option<&'a PathBuf>);
+
+impl Config {
+    /// Returns the first value that makes no sense.
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        self.check_listeners()?;
+        self.check_numbers()?;
+        self.check_origins()?;
+        if let Err(error) = Plans::with(self.plan.clone()) {
+            return Err(("plan".into(), error.to_string()));
+        }
+        tracing_subscriber::EnvFilter::try_new(&self.log.level)
+            .map_err(|_| problem("log.level", "expected error, warn, info, debug or trace"))?;
+        self.check_chains()
+    }
+
+    fn listeners(&self) -> Vec<Listener<'_>> {
+        let (gateway, explorer) = (&self.gateway, &self.explorer);
+        let mut all = vec![
+            ("gateway", gateway.listen, gateway.tls_cert.as_ref(), gateway.tls_key.as_ref()),
+            ("explorer", explorer.listen, explorer.tls_cert.as_ref(), explorer.tls_key.as_ref()),
+        ];
+        let console = self.console.as_ref();
+        all.extend(
+            console.map(|it| ("console", it.listen, it.tls_cert.as_ref(), it.tls_key.as_ref())),
+        );
+        let metrics = self.metrics.as_ref();
+        all.extend(
+            metrics.map(|it| ("metrics", it.listen, it.tls_cert.as_ref(), it.tls_key.as_ref())),
+        );
+        all
+    }
+
+    fn check_listeners(&self) -> Result<(), Problem> {
+        let mut taken: BTreeMap<SocketAddr, &str> = BTreeMap::new();
+        for (name, address, cert, key) in self.listeners() {
+            if let Err(missing) = ListenerTls::pair(cert, key) {
+                return Err((
+                    format!("{name}.{missing}"),
+                    "missing; TLS needs tls_cert and tls_key".into(),
+                ));
+            }
+            if address.port() != 0
+                && let Some(other) = taken.insert(address, name)
+            {
+                return Err((
+                    format!("{name}.listen"),
+                    format!("{address} is the address of {other} already"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_numbers(&self) -> Result<(), Problem> {
+        let (gateway, nodes) = (&self.gateway, &self.nodes);
+        let wide = |size: usize| size as u64;
+        for (field, value, least) in [
+            ("gateway.max_connections", wide(gateway.max_connections.unwrap_or(1)), 1),
+            ("gateway.max_head_bytes", wide(gateway.max_head_bytes), 8192),
+            ("gateway.head_timeout_ms", gateway.head_timeout_ms, 1),
+            ("gateway.idle_timeout_ms", gateway.idle_timeout_ms, 1),
+            ("gateway.write_stall_timeout_ms", gateway.write_stall_timeout_ms, 1),
+            ("gateway.body_timeout_ms", gateway.body_timeout_ms, 1),
+            ("gateway.max_request_bytes", wide(gateway.max_request_bytes), 1),
+            ("gateway.max_in_flight", wide(gateway.max_in_flight), 1),
+            ("gateway.max_buffered_bytes", wide(gateway.max_buffered_bytes), 1),
+            ("gateway.log_range", gateway.log_range, 1),
+            ("gateway.header_range", gateway.header_range, 1),
+            ("nodes.connect_timeout_ms", nodes.connect_timeout_ms, 1),
+            ("nodes.first_byte_timeout_ms", nodes.first_byte_timeout_ms, 1),
+            ("nodes.whole_timeout_ms", nodes.whole_timeout_ms, 1),
+            ("nodes.fast_whole_timeout_ms", nodes.fast_whole_timeout_ms, nodes.whole_timeout_ms),
+            ("nodes.reader_window_ms", nodes.reader_window_ms, 1),
+            ("nodes.max_response_bytes", nodes.max_response_bytes, 1),
+            ("nodes.idle_timeout_ms", nodes.idle_timeout_ms, 1),
+            ("nodes.probe_interval_ms", nodes.probe_interval_ms, 1),
+            ("nodes.probe_timeout_ms", nodes.probe_timeout_ms, 1),
+            ("nodes.ejection_failures", nodes.ejection_failures.into(), 1),
+            ("nodes.ejection_first_ms", nodes.ejection_first_ms, 1),
+            ("nodes.ejection_longest_ms", nodes.ejection_longest_ms, nodes.ejection_first_ms),
+        ] {
+            if value < least {
+                return Err((field.into(), format!("must be at least {least}")));
+            }
+        }
+        if self.serve.drain_grace_secs > 600 {
+            return Err(problem("serve.drain_grace_secs", "must be at most 600"));
+        }
+        Ok(())
+    }
+
+    fn check_origins(&self) -> Result<(), Problem> {
+        for (field, origins) in [
+            ("gateway.cors_origins", &self.gateway.cors_origins),
+            ("explorer.cors_origins", &self.explorer.cors_origins),
+        ] {
+            let origin = |text: &str| {
+                let host = text.strip_prefix("https://").or(text.strip_prefix("http://"));
+                host.is_some_and(|host| !host.is_empty() && !host.contains('/'))
+                    && HeaderValue::from_str(text).is_ok()
+            };
+            if !origins.iter().all(|text| text == "*" || origin(text)) {
+                return Err(problem(
+                    field,
+                    "expected \"*\" or origins such as \"https://wallet.example\", without a path",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_chains(&self) -> Result<(), Problem> {
+        let mut urls = BTreeMap::new();
+        for (slug, config) in &self.chain {
+            let known = chain::ALL.iter().map(|chain| chain.slug);
+            let chain = chain::find(slug)
+                .ok_or_else(|| (format!("chain.{slug}"), nearest("chain", slug, known)))?;
+            let at = |field: &str| format!("chain.{slug}.{field}");
+            if config.nodes.is_empty() {
+                return Err((at("nodes"), "missing; a chain needs at least one node".into()));
+            }
+            config.served(chain, &self.nodes).map_err(|(field, what)| (at(field), what))?;
+            if config.history_from.is_some() && chain.family != chain::Family::Account {
+                return Err((
+                    at("history_from"),
+                    "only chains of the account family have it".into(),
+                ));
+            }
+            check_nodes(slug, config, &mut urls)?;
+        }
+        Ok(())
+    }
+}
+
+/// Two nodes with one url would share its slots without knowing.
+fn check_nodes<'a>(
+    slug: &'a str,
+    config: &ChainConfig,
+    urls: &mut BTreeMap<String, &'a str>,
+) -> Result<(), Problem> {
+    for (place, node) in config.nodes.iter().enumerate() {
+        let at = |field: &str| format!("chain.{slug}.nodes[{place}].{field}");
+        if node.slots == Some(0) {
+            return Err((at("slots"), "must be at least 1".into()));
+        }
+        if node.open_answers == Some(0) {
+            return Err((at("open_answers"), "must be at least 1".into()));
+        }
+        if let Some(other) = urls.insert(node.url.trim_end_matches('/').to_lowercase(), slug) {
+            return Err((at("url"), format!("is the url of another node of chain.{other}")));
+        }
+    }
+    Ok(())
+}
+
+fn problem(field: &str, what: &str) -> Problem {
+    (field.into(), what.into())
+}

@@ -1,0 +1,116 @@
+//! Variables of the environment that override the file.
+//!
+//! `PORTOLAN__GATEWAY__LISTEN` is `listen` of `[gateway]`; a number is a place in a list, as in
+//! `PORTOLAN__CHAIN__BTC__NODES__0__URL`. A text is taken as what the field takes: as it stands,
+//! as TOML, or as a list with commas. Invariant: what a variable says is checked as strictly as
+//! the file, and an error names the variable.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::Config;
+use super::problem::{ConfigError, line_of, reword};
+
+const PREFIX: &str = "PORTOLAN__";
+
+/// Reads `text` of `path` and what `variables` override.
+pub(super) fn merge(
+    path: &Path,
+    text: &str,
+    variables: impl IntoIterator<Item = (String, String)>,
+) -> Result<Config, ConfigError> {
+    let mut overrides: Vec<(String, String)> = variables
+        .into_iter()
+        .filter(|(name, _)| name.to_ascii_uppercase().starts_with(PREFIX))
+        .collect();
+    overrides.sort();
+    let line = |error: toml::de::Error| ConfigError::Line {
+        path: path.to_owned(),
+        line: line_of(text, error.span().map_or(0, |span| span.start)),
+        problem: reword(error.message()),
+    };
+    match toml::from_str::<Config>(text) {
+        Ok(config) if overrides.is_empty() => return Ok(config),
+        // What the file leaves out, a variable may say.
+        Err(error) if overrides.is_empty() || !is_missing(&error) => return Err(line(error)),
+        _ => {}
+    }
+    let mut table: Table = toml::from_str(text).map_err(line)?;
+    for (variable, text) in &overrides {
+        table = set(table, variable, text)?;
+    }
+    read(&table).map_err(|error| ConfigError::Value {
+        field: "configuration with variables of the environment".into(),
+        problem: reword(error.message()),
+    })
+}
+
+/// Sets one field, in the first form of `text` that it takes.
+fn set(table: Table, variable: &str, text: &str) -> Result<Table, ConfigError> {
+    let path: Vec<String> =
+        variable[PREFIX.len()..].split("__").map(str::to_ascii_lowercase).collect();
+    let mut problem = "names no field".to_owned();
+    for form in forms(text) {
+        let mut changed = Value::Table(table.clone());
+        if !put(&mut changed, &path, form) {
+            break;
+        }
+        let Value::Table(changed) = changed else { break };
+        match read(&changed) {
+            Err(error) if !is_missing(&error) => problem = reword(error.message()),
+            _ => return Ok(changed),
+        }
+    }
+    Err(ConfigError::Variable { variable: variable.to_owned(), problem })
+}
+
+/// The values that a text can stand for, the plainest last but for the text itself.
+fn forms(text: &str) -> Vec<Value> {
+    let mut forms = vec![Value::String(text.to_owned())];
+    let list = text.split(',').map(|item| Value::String(item.trim().to_owned())).collect();
+    if !text.trim_start().starts_with(['[', '{']) {
+        forms.push(Value::Array(list));
+    }
+    if let Some(value) =
+        toml::from_str::<Table>(&format!("v = {text}")).ok().and_then(|mut table| table.remove("v"))
+    {
+        forms.push(value);
+    }
+    forms
+}
+
+/// Puts `value` at `path`; `false` if the path leads through something that holds nothing.
+fn put(at: &mut Value, path: &[String], value: Value) -> bool {
+    let Some((first, rest)) = path.split_first() else {
+        *at = value;
+        return true;
+    };
+    let inner = match at {
+        Value::Table(table) => {
+            let next_is_place = rest.first().is_some_and(|next| next.parse::<usize>().is_ok());
+            let empty =
+                if next_is_place { Value::Array(Vec::new()) } else { Value::Table(Table::new()) };
+            table.entry(first.clone()).or_insert(empty)
+        }
+        Value::Array(list) => match first.parse::<usize>() {
+            Ok(place) if place < list.len() => &mut list[place],
+            Ok(place) if place == list.len() => {
+                list.push(Value::Table(Table::new()));
+                &mut list[place]
+            }
+            _ => return false,
+        },
+        _ => return false,
+    };
+    put(inner, rest, value)
+}
+
+fn read(table: &Table) -> Result<Config, toml::de::Error> {
+    Config::deserialize(Value::Table(table.clone()))
+}
+
+fn is_missing(error: &toml::de::Error) -> bool {
+    error.message().starts_with("missing field")
+}

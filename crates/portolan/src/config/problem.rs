@@ -1,0 +1,83 @@
+//! What is wrong with a configuration, in one line for people.
+//!
+//! Turns the parser's words into ours. Invariant: no text quotes a value, because a value in the
+//! wrong place may be a secret.
+
+use std::path::PathBuf;
+
+/// Why a configuration is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file is not there, or not to be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// A line of the file is no TOML, has an unknown field or a value of the wrong type.
+    #[error("{}:{line}: {problem}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A variable of the environment names no field, or its text does not fit it.
+    #[error("{variable}: {problem}")]
+    Variable {
+        /// Its name.
+        variable: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A value of the right type that makes no sense.
+    #[error("{field}: {problem}")]
+    Value {
+        /// The field, as in `gateway.listen`.
+        field: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+/// Says that `given` is unknown, and which of the `known` names is nearest to it.
+///
+/// `kind` is what it is a name of: `field`, `chain`.
+pub fn nearest<'a>(kind: &str, given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let near = known
+        .into_iter()
+        .min_by_key(|name| strsim::damerau_levenshtein(&given.to_lowercase(), name));
+    match near {
+        Some(near) => format!("unknown {kind} {given:?}; the nearest known one is {near:?}"),
+        None => format!("unknown {kind} {given:?}"),
+    }
+}
+
+/// Rewords what serde and the TOML parser say.
+pub(super) fn reword(message: &str) -> String {
+    for kind in ["field", "variant"] {
+        if let Some(rest) = message.strip_prefix(&format!("unknown {kind} `"))
+            && let Some((given, known)) = rest.split_once('`')
+        {
+            let kind = if kind == "field" { "field" } else { "value" };
+            return nearest(kind, given, known.split('`').skip(1).step_by(2));
+        }
+    }
+    if message.contains("socket address") {
+        return "expected an address with a port, such as 127.0.0.1:8480".into();
+    }
+    if message.starts_with("invalid type") || message.starts_with("invalid value") {
+        let expected = message.rsplit_once(", expected ").map_or("another value", |(_, what)| what);
+        return format!("expected {expected}");
+    }
+    message.lines().collect::<Vec<_>>().join("; ")
+}
+
+/// The line, from 1, in which byte `at` of `text` stands.
+pub(super) fn line_of(text: &str, at: usize) -> usize {
+    text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
+}

@@ -1,0 +1,308 @@
+//! What is accepted, what is refused, and in which words.
+
+use std::fs;
+
+use super::*;
+
+const EXAMPLE: &str = include_str!("../../../../portolan.example.toml");
+
+fn load_with(text: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("p.toml");
+    fs::write(&file, text).unwrap();
+    let variables = variables.iter().map(|(name, text)| (name.to_string(), text.to_string()));
+    Config::load(Some(&file), variables)
+        .map_err(|error| error.to_string().replace(&file.display().to_string(), "p.toml"))
+}
+
+fn load(text: &str) -> Result<Config, String> {
+    load_with(text, &[])
+}
+
+fn refusal(text: &str) -> String {
+    load(text).unwrap_err()
+}
+
+#[test]
+fn empty_file_is_a_configuration() {
+    let config = load("").unwrap();
+    assert_eq!(config.gateway.listen.to_string(), "127.0.0.1:8480");
+    assert_eq!(config.explorer.listen.to_string(), "127.0.0.1:8490");
+    assert_eq!((config.console, config.metrics), (None, None));
+    assert!(config.chain.is_empty());
+}
+
+#[test]
+fn example_of_the_architecture_is_accepted() {
+    let config = load(
+        r#"
+        [store]
+        dir = "data"
+        [gateway]
+        listen = "127.0.0.1:8480"
+        [explorer]
+        listen = "127.0.0.1:8490"
+        [console]
+        listen = "127.0.0.1:8500"
+        [plan.lab]
+        requests_per_second = 1000
+        [chain.btc]
+        network = "regtest"
+        nodes = [{ url = "http://127.0.0.1:18443", user = "u", password = "p" }]
+        [chain.eth]
+        explorer = false
+        history_from = 0
+        methods = ["eth_blockNumber"]
+        extra_methods = ["net_version"]
+        nodes = [{ url = "https://127.0.0.1:8545", ca = "ca.pem", zmq = "tcp://127.0.0.1:1", auth = "digest" }]
+        "#,
+    )
+    .unwrap();
+    let served = config.served();
+    let slugs: Vec<_> = served.iter().map(|served| served.chain.slug).collect();
+    assert_eq!(slugs, ["btc", "eth"]);
+    assert_eq!(served[0].network.name, "regtest");
+    assert_eq!(served[1].offered.len(), 2);
+    assert_eq!(config.plans().find("LAB").unwrap().requests_per_second, 1000);
+}
+
+#[test]
+fn example_file_is_accepted_and_shows_the_defaults() {
+    let config = load(EXAMPLE).unwrap();
+    let defaults = Config::default();
+    assert_eq!(config.gateway, defaults.gateway);
+    assert_eq!(config.explorer, defaults.explorer);
+    assert_eq!(config.nodes, defaults.nodes);
+    assert_eq!(config.log, defaults.log);
+    assert_eq!(config.serve, defaults.serve);
+    let defaults = ChainConfig { nodes: config.chain["btc"].nodes.clone(), ..Default::default() };
+    assert_eq!(config.chain["btc"], defaults);
+}
+
+#[test]
+fn example_file_with_every_comment_taken_off_is_accepted() {
+    let bare = |line: &str| match line.strip_prefix('#') {
+        Some(rest)
+            if rest.starts_with(|first: char| first.is_ascii_lowercase() || first == '[') =>
+        {
+            rest.to_owned()
+        }
+        _ => line.to_owned(),
+    };
+    let text: Vec<String> = EXAMPLE.lines().map(bare).collect();
+    load(&text.join("\n")).unwrap();
+}
+
+/// The fields of a section, as its own refusal of an unknown one lists them.
+fn fields(section: &str) -> Vec<String> {
+    let text = format!("{section}\nqqq = 1\n");
+    let error = toml::from_str::<Config>(&text).unwrap_err();
+    let (_, known) = error.message().split_once("expected").unwrap();
+    known.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn example_file_names_every_field() {
+    let sections = [
+        "",
+        "[store]",
+        "[log]",
+        "[serve]",
+        "[gateway]",
+        "[explorer]",
+        "[console]",
+        "[metrics]",
+        "[nodes]",
+        "[plan.lab]",
+        "[chain.btc]",
+        "[[chain.btc.nodes]]",
+    ];
+    let mut seen = 0;
+    for section in sections {
+        for field in fields(section) {
+            let named = EXAMPLE.lines().any(|line| {
+                let line = line.trim_start_matches('#').trim_start_matches('[');
+                line.strip_prefix(&field).is_some_and(|rest| rest.starts_with([' ', ']', '.', '=']))
+            });
+            assert!(named, "{section} {field}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 70, "{seen} fields");
+}
+
+#[test]
+fn unknown_field_names_the_nearest_one_and_the_line() {
+    for (text, expected) in [
+        (
+            "[gateway]\n\nlisen = \"a\"",
+            r#"p.toml:3: unknown field "lisen"; the nearest known one is "listen""#,
+        ),
+        ("[gatway]\n", r#"p.toml:1: unknown field "gatway"; the nearest known one is "gateway""#),
+        (
+            "[plan.lab]\nrequests_per_secnd = 3",
+            r#"p.toml:2: unknown field "requests_per_secnd"; the nearest known one is "requests_per_second""#,
+        ),
+        (
+            "[chain.btc]\nnodes = [\n  { url = \"http://a\", usr = \"u\" }\n]",
+            r#"p.toml:3: unknown field "usr"; the nearest known one is "user""#,
+        ),
+        (
+            "[[chain.btc.nodes]]\nurl = \"http://a\"\npasword = \"p\"",
+            r#"p.toml:3: unknown field "pasword"; the nearest known one is "password""#,
+        ),
+    ] {
+        assert_eq!(refusal(text), expected);
+    }
+}
+
+#[test]
+fn value_of_the_wrong_type_names_the_line_but_not_the_value() {
+    for (text, line, expected) in [
+        ("[gateway]\nlog_range = \"hunter2\"", 2, "expected u64"),
+        ("[gateway]\nlisten = \"hunter2\"", 2, "expected an address with a port"),
+        ("[gateway]\nlisten = 8480", 2, "expected"),
+        ("[log]\nformat = \"jsn\"", 2, "the nearest known one is \"json\""),
+        ("[chain.btc]\nnodes = \"http://u:hunter2@h\"", 2, "expected a sequence"),
+        ("[[chain.btc.nodes]]\nurl = \"http://h\"\npassword = 4242", 3, "text"),
+        ("[[chain.btc.nodes]]\npassword = \"hunter2\"\n", 1, "missing field `url`"),
+        ("[gateway]\nlisten = hunter2", 2, ""),
+        ("[gateway]\nlog_range = -1", 2, "expected u64"),
+        ("[plan.lab]\ndaily = 5", 1, "missing field `requests_per_second`"),
+    ] {
+        let problem = refusal(text);
+        assert!(problem.starts_with(&format!("p.toml:{line}: ")), "{text}: {problem}");
+        assert!(problem.contains(expected), "{text}: {problem}");
+        assert!(!problem.contains("hunter2") && !problem.contains("4242"), "{problem}");
+        assert!(!problem.contains('\n'), "{problem}");
+    }
+}
+
+#[test]
+fn value_that_makes_no_sense_names_its_field() {
+    let node = "nodes = [{ url = \"http://a\" }]";
+    for (text, expected) in [
+        (
+            "[chain.bct]\n".to_owned(),
+            r#"chain.bct: unknown chain "bct"; the nearest known one is "btc""#,
+        ),
+        (
+            format!("[chain.btc]\nnetwork = \"mainet\"\n{node}"),
+            r#"chain.btc.network: unknown network "mainet"; the nearest known one is "mainnet""#,
+        ),
+        (format!("[chain.btc]\nmethods = [\"getblockcout\"]\n{node}"), "getblockcount"),
+        ("[chain.btc]\n".into(), "chain.btc.nodes: missing"),
+        (format!("[chain.btc]\nhistory_from = 0\n{node}"), "chain.btc.history_from"),
+        (
+            "[chain.btc]\nnodes = [{url=\"http://a\"},{url=\"http://A/\"}]".into(),
+            "chain.btc.nodes[1].url",
+        ),
+        (
+            format!("[chain.btc]\n{node}\n[chain.ltc]\n{node}"),
+            "chain.ltc.nodes[0].url: is the url of another node of chain.btc",
+        ),
+        (
+            "[chain.btc]\nnodes = [{url=\"http://a\", slots=0}]".into(),
+            "chain.btc.nodes[0].slots: must be at least 1",
+        ),
+        ("[gateway]\nlog_range = 0".into(), "gateway.log_range: must be at least 1"),
+        ("[gateway]\nmax_head_bytes = 10".into(), "gateway.max_head_bytes: must be at least 8192"),
+        ("[gateway]\ntls_cert = \"c\"".into(), "gateway.tls_key: missing"),
+        (
+            "[metrics]\nlisten = \"127.0.0.1:8480\"".into(),
+            "metrics.listen: 127.0.0.1:8480 is the address of gateway already",
+        ),
+        ("[gateway]\ncors_origins = [\"wallet.example\"]".into(), "gateway.cors_origins"),
+        ("[log]\nlevel = \"loud=very\"".into(), "log.level"),
+        ("[plan.lab]\nrequests_per_second = 0".into(), "plan: plan \"lab\""),
+        ("[plan.none]\nrequests_per_second = 1".into(), "plan: plan \"none\""),
+        ("[serve]\ndrain_grace_secs = 601".into(), "serve.drain_grace_secs"),
+    ] {
+        let problem = refusal(&text);
+        assert!(problem.contains(expected), "{text}: {problem}");
+    }
+}
+
+#[test]
+fn variable_overrides_the_file_in_the_type_of_its_field() {
+    let text = "[gateway]\nlog_range = 7\n[[chain.btc.nodes]]\nurl = \"http://a\"";
+    let config = load_with(
+        text,
+        &[
+            ("PORTOLAN__GATEWAY__LISTEN", "0.0.0.0:1"),
+            ("PORTOLAN__GATEWAY__LOG_RANGE", "9"),
+            ("PORTOLAN__GATEWAY__CORS_ORIGINS", "https://a,https://b"),
+            ("PORTOLAN__GATEWAY__TRUSTED_PROXIES", r#"["10.0.0.0/8"]"#),
+            ("PORTOLAN__CHAIN__BTC__EXPLORER", "false"),
+            ("PORTOLAN__CHAIN__BTC__NODES__0__USER", "u"),
+            ("PORTOLAN__CHAIN__BTC__NODES__0__PASSWORD", "12345"),
+            ("PORTOLAN__CHAIN__BTC__NODES__1__URL", "http://b"),
+            ("PORTOLAN__CHAIN__LTC__NODES", r#"[{ url = "http://c" }]"#),
+            ("PORTOLAN__CHAIN__LTC__METHODS", "getblockcount"),
+            ("PORTOLAN__METRICS__LISTEN", "127.0.0.1:2"),
+            ("PORTOLAN__PLAN__LAB__DAILY", "5"),
+            ("PORTOLAN__PLAN__LAB__REQUESTS_PER_SECOND", "6"),
+            ("PORTOLAN_OTHER", "x"),
+            ("PATH", "x"),
+        ],
+    )
+    .unwrap();
+    assert_eq!(config.gateway.listen.to_string(), "0.0.0.0:1");
+    assert_eq!(config.gateway.log_range, 9);
+    assert_eq!(config.gateway.cors_origins, ["https://a", "https://b"]);
+    assert_eq!(config.gateway.trusted_proxies.len(), 1);
+    assert!(!config.chain["btc"].explorer);
+    let node = &config.chain["btc"].nodes[0];
+    assert_eq!(
+        (node.user.as_deref(), &node.password),
+        (Some("u"), &Some(node::Secret::new("12345")))
+    );
+    assert_eq!(config.chain["btc"].nodes[1].url, "http://b");
+    assert_eq!(config.chain["ltc"].methods.as_deref(), Some(&["getblockcount".to_owned()][..]));
+    assert_eq!(config.metrics.as_ref().unwrap().listen.port(), 2);
+    assert_eq!(config.plans().find("lab").unwrap().daily, Some(5));
+}
+
+#[test]
+fn bad_variable_is_named_and_its_text_is_not_shown() {
+    for (name, text, expected) in [
+        ("PORTOLAN__GATEWAY__LISEN", "hunter2", "the nearest known one is \"listen\""),
+        ("PORTOLAN__GATEWAY__LOG_RANGE", "hunter2", "expected u64"),
+        ("PORTOLAN__GATEWAY__LISTEN", "hunter2", "expected an address with a port"),
+        ("PORTOLAN__GATEWAY__LISTEN__X", "hunter2", "expected"),
+        ("PORTOLAN__GATEWAY", "hunter2", "expected"),
+        ("PORTOLAN__", "hunter2", "unknown field"),
+        ("PORTOLAN__CHAIN__BTC__NODES__5__URL", "hunter2", "names no field"),
+    ] {
+        let problem = load_with("", &[(name, text)]).unwrap_err();
+        assert!(problem.starts_with(&format!("{name}: ")), "{problem}");
+        assert!(problem.contains(expected), "{problem}");
+        assert!(!problem.contains("hunter2"), "{problem}");
+    }
+}
+
+#[test]
+fn paths_are_relative_to_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("p.toml");
+    let text =
+        "[gateway]\ntls_cert='c'\ntls_key='/k'\n[[chain.btc.nodes]]\nurl='http://a'\ncookie='x'";
+    fs::write(&file, text).unwrap();
+    let config = Config::load(Some(&file), []).unwrap();
+    assert_eq!(config.store.dir, dir.path().join("data"));
+    assert_eq!(config.gateway.tls_cert, Some(dir.path().join("c")));
+    assert_eq!(config.gateway.tls_key, Some(PathBuf::from("/k")));
+    assert_eq!(config.chain["btc"].nodes[0].cookie, Some(dir.path().join("x")));
+}
+
+#[test]
+fn named_file_must_be_there() {
+    let error = Config::load(Some(Path::new("/absent/p.toml")), []).unwrap_err().to_string();
+    assert!(error.starts_with("cannot read /absent/p.toml: "), "{error}");
+}
+
+#[test]
+fn debug_output_shows_no_password() {
+    let config = load("[[chain.btc.nodes]]\nurl='http://a'\nuser='u'\npassword='hunter2'").unwrap();
+    assert!(!format!("{config:?}").contains("hunter2"));
+}
