@@ -1,5 +1,6 @@
 //! Accounts, keys, plans and counters of both services.
 
+mod admin;
 mod bucket;
 mod caller;
 mod clock;
@@ -21,6 +22,10 @@ mod tally;
 mod throttle;
 mod usage_file;
 
+pub use admin::{
+    AccountView, Admin, AdminError, HourView, KeyOptions, KeyView, NewKeyView, ServiceUsage,
+    UsageView,
+};
 pub use caller::Caller;
 pub use clock::{Clock, Hands, Now, TimeError, Utc};
 pub use denial::{Denial, Reason};

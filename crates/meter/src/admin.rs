@@ -1,0 +1,302 @@
+//! What the command line does to a store: accounts, keys, usage.
+//!
+//! Works on the folder whether a server runs or not and takes no lock. All functions block.
+//! Invariant: after a change is in the store the epoch is raised before the function returns, so
+//! a running server knows it on its next request.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::epoch::Epoch;
+use crate::folder::Folder;
+use crate::plan::NO_PLAN;
+use crate::sqlite::Sqlite;
+use crate::store::{
+    Account, AccountChange, AccountRef, Key, KeyChange, NewAccount, NewKey, Store, StoreError,
+};
+use crate::{ApiKey, Clock, MAX_UNITS, OpenError, Plans, ScopeError, Scopes, Utc};
+
+mod usage;
+mod view;
+
+pub use usage::{HourView, ServiceUsage, UsageView};
+pub use view::{AccountView, KeyView, NewKeyView};
+
+/// Longest label of a key and name of an account, in characters.
+const LONGEST_TEXT: usize = 64;
+
+/// The administration of a store.
+#[derive(Debug)]
+pub struct Admin {
+    folder: Folder,
+    store: Box<dyn Store>,
+    epoch: Epoch,
+    plans: Plans,
+    clock: Clock,
+}
+
+/// What a new key is to be.
+#[derive(Clone, Debug, Default)]
+pub struct KeyOptions {
+    /// The owner's words, at most 64 characters.
+    pub label: Option<String>,
+    /// Units a UTC day on the gateway through this key.
+    pub daily_cap: Option<u64>,
+    /// Refused from then on.
+    pub expires_at: Option<Utc>,
+    /// What it may be used for.
+    pub scopes: Scopes,
+}
+
+/// Why a command is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminError {
+    /// No such account.
+    #[error("there is no account {0:?}")]
+    NoAccount(String),
+    /// No such key.
+    #[error("there is no key {0:?}; key ids look like key_1")]
+    NoKey(String),
+    /// No such plan.
+    #[error("there is no plan {given:?}; the plans are {known}, or none")]
+    NoPlan {
+        /// What was asked for.
+        given: String,
+        /// The names on offer.
+        known: String,
+    },
+    /// The name cannot be an account's.
+    #[error(
+        "{0:?} cannot be a name: 1 to 64 printable characters without spaces at its ends, and \
+         not like an id (acc_1)"
+    )]
+    Name(String),
+    /// The label is too long or not printable.
+    #[error("a label has at most 64 printable characters")]
+    Label,
+    /// The cap is out of range.
+    #[error("a daily cap is 1 to {MAX_UNITS}, not {0}")]
+    Cap(u64),
+    /// The end of the key is not in the future.
+    #[error("a key must end in the future, not at {0}")]
+    Ended(Utc),
+    /// The key is of no use any more.
+    #[error("{0} is revoked or past its end, so nothing can take over from it")]
+    Dead(String),
+    /// The scopes cannot be a key's.
+    #[error(transparent)]
+    Scope(#[from] ScopeError),
+    /// The operating system gives no randomness.
+    #[error("no randomness for a key: {0}")]
+    Random(#[from] getrandom::Error),
+    /// The store says no.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file of the store cannot be read.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+}
+
+impl Admin {
+    /// Opens the store of a folder, making it if it is not there. `plans` are those that accounts
+    /// may be given.
+    pub fn open(dir: &Path, plans: Plans, clock: Clock) -> Result<Admin, OpenError> {
+        let folder = Folder::open(dir)?;
+        let store = Box::new(Sqlite::open(&folder.database())?);
+        let epoch = Epoch::open(&folder.epoch())?;
+        Ok(Admin { folder, store, epoch, plans, clock })
+    }
+
+    /// Adds an account; plans default to Free.
+    pub fn add_account(
+        &self,
+        name: &str,
+        gateway_plan: Option<&str>,
+        explorer_plan: Option<&str>,
+    ) -> Result<AccountView, AdminError> {
+        if !is_name(name) {
+            return Err(AdminError::Name(name.to_owned()));
+        }
+        let added = self.store.add_account(&NewAccount {
+            name: name.to_owned(),
+            gateway_plan: self.plan_name(gateway_plan.unwrap_or("Free"))?,
+            explorer_plan: self.plan_name(explorer_plan.unwrap_or("Free"))?,
+            created_at: self.clock.utc(),
+        })?;
+        self.epoch.raise();
+        Ok(added.into())
+    }
+
+    /// Gives an account other plans; an absent one stays.
+    pub fn set_plans(
+        &self,
+        account: &str,
+        gateway_plan: Option<&str>,
+        explorer_plan: Option<&str>,
+    ) -> Result<AccountView, AdminError> {
+        let change = AccountChange {
+            gateway_plan: gateway_plan.map(|name| self.plan_name(name)).transpose()?,
+            explorer_plan: explorer_plan.map(|name| self.plan_name(name)).transpose()?,
+            suspended: None,
+        };
+        self.change_account(account, &change)
+    }
+
+    /// Refuses every request of an account until it is resumed.
+    pub fn suspend(&self, account: &str) -> Result<AccountView, AdminError> {
+        let change = AccountChange { suspended: Some(true), ..AccountChange::default() };
+        self.change_account(account, &change)
+    }
+
+    /// Ends a suspension.
+    pub fn resume(&self, account: &str) -> Result<AccountView, AdminError> {
+        let change = AccountChange { suspended: Some(false), ..AccountChange::default() };
+        self.change_account(account, &change)
+    }
+
+    /// Every account, oldest first.
+    pub fn list_accounts(&self) -> Result<Vec<AccountView>, AdminError> {
+        Ok(self.store.accounts()?.into_iter().map(AccountView::from).collect())
+    }
+
+    /// Makes a key. Its characters are in the answer and nowhere else.
+    pub fn add_key(&self, account: &str, options: KeyOptions) -> Result<NewKeyView, AdminError> {
+        let now = self.clock.utc();
+        let account = self.account(account)?.id;
+        if let Some(end) = options.expires_at.filter(|end| *end <= now) {
+            return Err(AdminError::Ended(end));
+        }
+        if options.label.as_ref().is_some_and(|label| !is_printable(label)) {
+            return Err(AdminError::Label);
+        }
+        let characters = ApiKey::generate()?;
+        let added = self.store.add_key(&NewKey {
+            account,
+            digest: characters.digest(),
+            prefix: characters.prefix().to_owned(),
+            label: options.label,
+            daily_cap: checked_cap(options.daily_cap)?,
+            expires_at: options.expires_at,
+            scopes: options.scopes.checked()?,
+            created_at: now,
+        })?;
+        self.epoch.raise();
+        Ok(NewKeyView::new(&added, characters))
+    }
+
+    /// Sets or lifts the daily cap of a key.
+    pub fn set_cap(&self, key: &str, cap: Option<u64>) -> Result<KeyView, AdminError> {
+        self.change_key(key, KeyChange::Cap(checked_cap(cap)?))
+    }
+
+    /// Refuses a key from now on, for good.
+    pub fn revoke(&self, key: &str) -> Result<KeyView, AdminError> {
+        self.change_key(key, KeyChange::Revoke)
+    }
+
+    /// Makes a key with the label, cap and scopes of another, which ends after the overlap.
+    pub fn rotate(&self, key: &str, overlap: Duration) -> Result<NewKeyView, AdminError> {
+        let now = self.clock.utc();
+        let old = self.key(key)?;
+        if old.revoked || old.expires_at.is_some_and(|end| end <= now) {
+            return Err(AdminError::Dead(key.to_owned()));
+        }
+        let characters = ApiKey::generate()?;
+        let new = NewKey {
+            account: old.account,
+            digest: characters.digest(),
+            prefix: characters.prefix().to_owned(),
+            label: old.label,
+            daily_cap: old.daily_cap,
+            expires_at: old.expires_at,
+            scopes: old.scopes,
+            created_at: now,
+        };
+        let ends_at = Utc::from_secs(now.secs().saturating_add(overlap.as_secs()));
+        let added = self.store.replace_key(old.id, ends_at, &new)?;
+        self.epoch.raise();
+        Ok(NewKeyView::new(&added, characters))
+    }
+
+    /// Every key of an account, oldest first, revoked ones included.
+    pub fn list_keys(&self, account: &str) -> Result<Vec<KeyView>, AdminError> {
+        let account = self.account(account)?;
+        Ok(self.store.keys(account.id)?.into_iter().map(KeyView::from).collect())
+    }
+
+    /// Units that an account used: today, this month, and hour by hour from a time on (the first
+    /// of this month unless said).
+    pub fn usage(&self, account: &str, since: Option<Utc>) -> Result<UsageView, AdminError> {
+        let account = self.account(account)?;
+        usage::read(&self.folder, &*self.store, &account, self.clock.utc(), since)
+    }
+
+    fn account(&self, given: &str) -> Result<Account, AdminError> {
+        let which = match view::number(given, "acc_") {
+            Some(id) => AccountRef::Id(id),
+            None => AccountRef::Name(given.to_owned()),
+        };
+        self.store.account(&which)?.ok_or_else(|| AdminError::NoAccount(given.to_owned()))
+    }
+
+    fn key(&self, given: &str) -> Result<Key, AdminError> {
+        let none = || AdminError::NoKey(hide(given));
+        let id = view::number(given, "key_").ok_or_else(none)?;
+        self.store.key(id)?.ok_or_else(none)
+    }
+
+    fn change_account(
+        &self,
+        given: &str,
+        change: &AccountChange,
+    ) -> Result<AccountView, AdminError> {
+        let account = self.account(given)?;
+        let changed = self.store.change_account(account.id, change)?;
+        self.epoch.raise();
+        changed.map(AccountView::from).ok_or_else(|| AdminError::NoAccount(given.to_owned()))
+    }
+
+    fn change_key(&self, given: &str, change: KeyChange) -> Result<KeyView, AdminError> {
+        let key = self.key(given)?;
+        let changed = self.store.change_key(key.id, &change)?;
+        self.epoch.raise();
+        changed.map(KeyView::from).ok_or_else(|| AdminError::NoKey(given.to_owned()))
+    }
+
+    /// The plan's name as it is written where it is defined.
+    fn plan_name(&self, given: &str) -> Result<String, AdminError> {
+        if given.eq_ignore_ascii_case(NO_PLAN) {
+            return Ok(NO_PLAN.to_owned());
+        }
+        self.plans.find(given).map(|plan| plan.name.clone()).ok_or_else(|| {
+            let known: Vec<&str> = self.plans.iter().map(|plan| plan.name.as_str()).collect();
+            AdminError::NoPlan { given: given.to_owned(), known: known.join(", ") }
+        })
+    }
+}
+
+/// A whole key given for a key's id is not repeated in an error text.
+fn hide(given: &str) -> String {
+    match given.starts_with("ptl_") {
+        true => "ptl_…".to_owned(),
+        false => given.to_owned(),
+    }
+}
+
+fn checked_cap(cap: Option<u64>) -> Result<Option<u64>, AdminError> {
+    match cap {
+        Some(units) if !(1..=MAX_UNITS).contains(&units) => Err(AdminError::Cap(units)),
+        cap => Ok(cap),
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && is_printable(name) && name.trim() == name && !name.starts_with("acc_")
+}
+
+fn is_printable(text: &str) -> bool {
+    text.chars().count() <= LONGEST_TEXT && !text.chars().any(char::is_control)
+}
+
+#[cfg(test)]
+mod tests;
