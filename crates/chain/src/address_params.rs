@@ -30,9 +30,17 @@ pub struct BitcoinAddresses {
     pub segwit: Option<&'static str>,
     /// Human-readable part of MimbleWimble stealth addresses, which no output on the chain shows.
     pub mweb: Option<&'static str>,
-    /// CashAddr prefix without the colon. Where there is one it is printed, and base58 is only
-    /// read.
-    pub cashaddr: Option<&'static str>,
+    /// CashAddr. Where there is one it is printed, and base58 is only read.
+    pub cashaddr: Option<CashAddr>,
+}
+
+/// CashAddr constants of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CashAddr {
+    /// Prefix without the colon.
+    pub prefix: &'static str,
+    /// Script hashes of 32 bytes and the token-aware types (`z…`, `r…`) are read too.
+    pub tokens: bool,
 }
 
 /// Address constants of Zcash.

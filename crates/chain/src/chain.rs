@@ -7,6 +7,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::LazyLock;
 
+use crate::utxo::Format;
 use crate::{MethodSet, Network};
 
 /// One chain that Portolan knows: names, units, node dialect, networks and method set.
@@ -27,6 +28,8 @@ pub struct Chain {
     pub dialect: Dialect,
     /// The networks of this chain; the main network is the first.
     pub networks: &'static [Network],
+    /// The format of its blocks, where it is Bitcoin's or a relative of it.
+    pub format: Option<Format>,
     pub(crate) methods: &'static LazyLock<MethodSet>,
 }
 

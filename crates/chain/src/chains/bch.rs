@@ -9,9 +9,10 @@
 
 use std::sync::LazyLock;
 
+use crate::utxo::{Format, KeyPushes, ScriptRules, WitnessNames};
 use crate::{
-    AddressParams, BitcoinAddresses, Chain, Dialect, Family, ForkBlock, MethodSet, Network,
-    NetworkKind, method_file,
+    AddressParams, BitcoinAddresses, CashAddr, Chain, Dialect, Family, ForkBlock, MethodSet,
+    Network, NetworkKind, method_file,
 };
 
 pub(super) static CHAIN: Chain = Chain {
@@ -24,6 +25,22 @@ pub(super) static CHAIN: Chain = Chain {
     dialect: Dialect::LegacyCore,
     networks: &NETWORKS,
     methods: &METHODS,
+    format: Some(FORMAT),
+};
+
+const FORMAT: Format = Format {
+    witness: false,
+    mweb: false,
+    aux_pow: false,
+    tokens: true,
+    scripts: ScriptRules {
+        witness: WitnessNames::None,
+        anchor: false,
+        mweb: false,
+        script_hash_32: true,
+        keys: KeyPushes::FittingFirstByteMinimal,
+        multisig_keys: 16,
+    },
 };
 
 static METHODS: LazyLock<MethodSet> = LazyLock::new(|| {
@@ -36,7 +53,7 @@ const MAIN_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses {
     p2sh: &[0x05],
     segwit: None,
     mweb: None,
-    cashaddr: Some("bitcoincash"),
+    cashaddr: Some(CashAddr { prefix: "bitcoincash", tokens: true }),
 });
 
 const TEST_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses {
@@ -44,7 +61,7 @@ const TEST_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses {
     p2sh: &[0xc4],
     segwit: None,
     mweb: None,
-    cashaddr: Some("bchtest"),
+    cashaddr: Some(CashAddr { prefix: "bchtest", tokens: true }),
 });
 
 const REGTEST_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses {
@@ -52,7 +69,7 @@ const REGTEST_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses
     p2sh: &[0xc4],
     segwit: None,
     mweb: None,
-    cashaddr: Some("bchreg"),
+    cashaddr: Some(CashAddr { prefix: "bchreg", tokens: true }),
 });
 
 static NETWORKS: [Network; 6] = [

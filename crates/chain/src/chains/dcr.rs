@@ -20,6 +20,7 @@ pub(super) static CHAIN: Chain = Chain {
     dialect: Dialect::Dcrd,
     networks: &NETWORKS,
     methods: &METHODS,
+    format: None,
 };
 
 static METHODS: LazyLock<MethodSet> = LazyLock::new(|| {

@@ -17,6 +17,7 @@ pub(super) static CHAIN: Chain = Chain {
     dialect: Dialect::Geth,
     networks: &NETWORKS,
     methods: &METHODS,
+    format: None,
 };
 
 static METHODS: LazyLock<MethodSet> = LazyLock::new(|| {

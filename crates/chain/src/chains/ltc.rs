@@ -5,6 +5,7 @@
 
 use std::sync::LazyLock;
 
+use crate::utxo::{Format, KeyPushes, ScriptRules, WitnessNames};
 use crate::{
     AddressParams, BitcoinAddresses, Chain, Dialect, Family, MethodSet, Network, NetworkKind,
     method_file,
@@ -20,6 +21,22 @@ pub(super) static CHAIN: Chain = Chain {
     dialect: Dialect::LegacyCore,
     networks: &NETWORKS,
     methods: &METHODS,
+    format: Some(FORMAT),
+};
+
+const FORMAT: Format = Format {
+    witness: true,
+    mweb: true,
+    aux_pow: false,
+    tokens: false,
+    scripts: ScriptRules {
+        witness: WitnessNames::All,
+        anchor: false,
+        mweb: true,
+        script_hash_32: false,
+        keys: KeyPushes::FittingFirstByte,
+        multisig_keys: 16,
+    },
 };
 
 static METHODS: LazyLock<MethodSet> = LazyLock::new(|| {

@@ -7,9 +7,10 @@
 
 use std::sync::LazyLock;
 
+use crate::utxo::{Format, KeyPushes, ScriptRules, WitnessNames};
 use crate::{
-    AddressParams, BitcoinAddresses, Chain, Dialect, Family, ForkBlock, MethodSet, Network,
-    NetworkKind, method_file,
+    AddressParams, BitcoinAddresses, CashAddr, Chain, Dialect, Family, ForkBlock, MethodSet,
+    Network, NetworkKind, method_file,
 };
 
 pub(super) static CHAIN: Chain = Chain {
@@ -22,6 +23,22 @@ pub(super) static CHAIN: Chain = Chain {
     dialect: Dialect::LegacyCore,
     networks: &NETWORKS,
     methods: &METHODS,
+    format: Some(FORMAT),
+};
+
+const FORMAT: Format = Format {
+    witness: false,
+    mweb: false,
+    aux_pow: false,
+    tokens: false,
+    scripts: ScriptRules {
+        witness: WitnessNames::None,
+        anchor: false,
+        mweb: false,
+        script_hash_32: false,
+        keys: KeyPushes::FittingFirstByteMinimal,
+        multisig_keys: 16,
+    },
 };
 
 static METHODS: LazyLock<MethodSet> = LazyLock::new(|| {
@@ -34,7 +51,7 @@ const MAIN_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses {
     p2sh: &[0x05],
     segwit: None,
     mweb: None,
-    cashaddr: Some("ecash"),
+    cashaddr: Some(CashAddr { prefix: "ecash", tokens: false }),
 });
 
 const TEST_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses {
@@ -42,7 +59,7 @@ const TEST_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses {
     p2sh: &[0xc4],
     segwit: None,
     mweb: None,
-    cashaddr: Some("ectest"),
+    cashaddr: Some(CashAddr { prefix: "ectest", tokens: false }),
 });
 
 const REGTEST_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses {
@@ -50,7 +67,7 @@ const REGTEST_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses
     p2sh: &[0xc4],
     segwit: None,
     mweb: None,
-    cashaddr: Some("ecregtest"),
+    cashaddr: Some(CashAddr { prefix: "ecregtest", tokens: false }),
 });
 
 static NETWORKS: [Network; 3] = [

@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
+mod any_bytes;
 mod genesis;
+mod mainnet;
 mod method_lists;
 mod networks;
+mod recorded_blocks;
 mod recording;
 mod tenth_chain;
