@@ -65,18 +65,18 @@ fn parse_line(line: &'static str, index: usize) -> Result<Method, MethodFileErro
             "path" => row.path = true,
             "guard=log-range" => row.guard = Some(Guard::LogRange),
             "guard=header-range" => row.guard = Some(Guard::HeaderRange),
-            _ => match mark.strip_prefix("alias=") {
-                Some(target) => row.alias_of = Some(target),
-                None => {
-                    return Err(MethodFileError::UnknownMark {
-                        method: name.into(),
-                        mark: mark.into(),
-                    });
-                }
-            },
+            _ => row.alias_of = Some(alias(name, mark)?),
         }
     }
     Ok(row)
+}
+
+/// The method that an alias mark names.
+fn alias(method: &str, mark: &'static str) -> Result<&'static str, MethodFileError> {
+    mark.strip_prefix("alias=").ok_or_else(|| MethodFileError::UnknownMark {
+        method: method.to_owned(),
+        mark: mark.to_owned(),
+    })
 }
 
 /// Gives each alias the marks of the method it stands for.

@@ -14,6 +14,7 @@ mod merkle;
 mod opcodes;
 mod output;
 mod script;
+mod spent_outputs;
 mod token;
 mod transaction;
 
@@ -25,5 +26,6 @@ pub use header::Header;
 pub use merkle::merkle_root;
 pub use output::Output;
 pub use script::{ScriptClass, is_unspendable};
+pub use spent_outputs::SpentOutputs;
 pub use token::{Capability, Nft, Token};
 pub use transaction::{Input, OutPoint, Transaction};

@@ -25,9 +25,9 @@ pub struct Transaction<'a> {
     /// Inputs and outputs with their counts.
     body: &'a [u8],
     inputs: &'a [u8],
-    input_count: usize,
     outputs: &'a [u8],
-    output_count: usize,
+    /// How many inputs and outputs.
+    counts: (usize, usize),
     flags: u8,
     /// Bytes of extension data with their marks.
     extension_bytes: usize,
@@ -101,18 +101,10 @@ impl<'a> Transaction<'a> {
         let version = reader.i32()?;
         let flags = read_flags(reader, format)?;
         let body = reader.offset();
-        let input_count = reader.count(INPUT_LEAST_BYTES)?;
-        let inputs = reader.offset();
-        for _ in 0..input_count {
-            Input::read(reader)?;
-        }
-        let inputs = reader.since(inputs);
-        let output_count = reader.count(Output::LEAST_BYTES)?;
-        let outputs = reader.offset();
-        for _ in 0..output_count {
-            Output::read(reader, false)?;
-        }
-        let (outputs, body) = (reader.since(outputs), reader.since(body));
+        let (inputs, input_count) = step_through(reader, INPUT_LEAST_BYTES, Input::read)?;
+        let (outputs, output_count) =
+            step_through(reader, Output::LEAST_BYTES, |reader| Output::read(reader, false))?;
+        let body = reader.since(body);
         if place == Place::Block && (input_count == 0 || output_count == 0) {
             return Err(reader.fault(Problem::Empty));
         }
@@ -122,16 +114,16 @@ impl<'a> Transaction<'a> {
         let extension_bytes =
             if flags & EXTENSION != 0 { skip_extension(reader, place)? } else { 0 };
         let lock_time = reader.u32()?;
-        let (raw, tokens) = (reader.since(start), format.tokens);
+        let raw = reader.since(start);
+        let (tokens, counts) = (format.tokens, (input_count, output_count));
         Ok(Transaction {
             version,
             lock_time,
             raw,
             body,
             inputs,
-            input_count,
             outputs,
-            output_count,
+            counts,
             flags,
             extension_bytes,
             tokens,
@@ -167,7 +159,7 @@ impl<'a> Transaction<'a> {
 
     /// Whether it makes new coins: its only input spends nothing.
     pub fn is_coinbase(&self) -> bool {
-        self.input_count == 1
+        self.counts.0 == 1
             && self.inputs().next().is_some_and(|input| input.previous == OutPoint::NULL)
     }
 
@@ -178,24 +170,38 @@ impl<'a> Transaction<'a> {
 
     /// Whether all its inputs and outputs are in the MimbleWimble extension.
     pub fn is_extension_only(&self) -> bool {
-        self.flags & EXTENSION != 0 && self.input_count == 0 && self.output_count == 0
+        self.flags & EXTENSION != 0 && self.counts == (0, 0)
     }
 
     /// The inputs in order.
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = Input<'a>> + use<'a> {
-        Items::new(self.inputs, self.input_count, Input::read)
+        Items::new(self.inputs, self.counts.0, Input::read)
     }
 
     /// The outputs in order.
     pub fn outputs(&self) -> impl ExactSizeIterator<Item = Output<'a>> + use<'a> {
         let tokens = self.tokens;
-        Items::new(self.outputs, self.output_count, move |reader| Output::read(reader, tokens))
+        Items::new(self.outputs, self.counts.1, move |reader| Output::read(reader, tokens))
     }
 
     /// The sum of the outputs in the smallest unit.
     pub fn value_out(&self) -> u128 {
         self.outputs().map(|output| u128::from(output.value)).sum()
     }
+}
+
+/// Steps through a counted list, and gives the bytes of its items and their number.
+fn step_through<'a, T>(
+    reader: &mut ByteReader<'a>,
+    least_bytes: usize,
+    read: impl Fn(&mut ByteReader<'a>) -> Result<T, DecodeError>,
+) -> Result<(&'a [u8], usize), DecodeError> {
+    let count = reader.count(least_bytes)?;
+    let start = reader.offset();
+    for _ in 0..count {
+        read(reader)?;
+    }
+    Ok((reader.since(start), count))
 }
 
 /// Flags behind a marker of no inputs, or none.

@@ -1,6 +1,8 @@
 //! Whatever bytes come: an answer, never a panic.
 
-use chain::utxo::{Block, Destination, Format, Header, ScriptClass, Transaction, WitnessProgram};
+use chain::utxo::{
+    Block, Destination, Format, Header, ScriptClass, SpentOutputs, Transaction, WitnessProgram,
+};
 use chain::{AddressParams, Network};
 use proptest::prelude::*;
 
@@ -23,6 +25,11 @@ fn touch(raw: &[u8], format: &Format) {
     }
     if let Ok(transaction) = Transaction::decode(raw, format) {
         walk(&transaction, format);
+    }
+    if let Ok(spent) = SpentOutputs::decode(raw, format) {
+        for place in 0..=spent.transactions() {
+            spent.of(place);
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use chain::utxo::{Block, Destination, Input, OutPoint, Output, ScriptClass, Transaction};
+use chain::utxo::{
+    Block, Destination, Input, OutPoint, Output, ScriptClass, SpentOutputs, Transaction,
+};
 use chain::{Chain, Network};
 use serde_json::Value;
 
@@ -224,6 +226,43 @@ fn tokens_and_merged_mining_and_extension_blocks_were_among_them() {
     assert!(has("bch", tokens) > 0);
     assert_eq!(has("doge", |block| block.header.version & 0x100 != 0), 3);
     assert!(has("ltc", |block| block.extension.is_some()) > 20);
+}
+
+/// Core's undo data against the previous outputs of `getblock` with verbosity 3.
+#[test]
+fn spent_outputs_are_those_of_the_inputs() {
+    let chain = chain::find("btc").unwrap();
+    let format = chain.format.unwrap();
+    let mut by_hash = HashMap::new();
+    for line in recording::lines("btc", "transcript.jsonl.gz") {
+        if line["method"] == "getblock" && line["params"][1] == 3 {
+            let block: Value = serde_json::from_str(line["result"].as_str().unwrap()).unwrap();
+            by_hash.insert(line["params"][0].as_str().unwrap().to_owned(), block);
+        }
+    }
+    let mut checked = 0;
+    for line in recording::lines("btc", "transcript.jsonl.gz") {
+        let Some(path) = line["rest"].as_str() else { continue };
+        let hash = path.strip_prefix("/rest/spenttxouts/").unwrap().strip_suffix(".bin").unwrap();
+        let raw = bytes(line["hex"].as_str().unwrap());
+        let spent = SpentOutputs::decode(&raw, &format).unwrap();
+        let transactions = by_hash[hash]["tx"].as_array().unwrap();
+        assert_eq!(spent.transactions(), transactions.len());
+        assert_eq!(spent.of(transactions.len()), []);
+        for (place, transaction) in transactions.iter().enumerate() {
+            let outputs = spent.of(place);
+            let inputs = transaction["vin"].as_array().unwrap();
+            assert_eq!(outputs.len(), if place == 0 { 0 } else { inputs.len() });
+            for (output, input) in outputs.iter().zip(inputs) {
+                let previous = &input["prevout"];
+                assert_eq!(smallest_unit(chain, &previous["value"]), output.value);
+                let script = previous["scriptPubKey"]["hex"].as_str().unwrap();
+                assert_eq!(bytes(script), output.script);
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 100);
 }
 
 /// What litecoind gives with `rpcserialversion=1`, and with 0: the same block with less.
