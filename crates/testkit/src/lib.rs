@@ -4,6 +4,24 @@
 //! Invariant: whatever is started here ends with the value that stands for it, also when a test
 //! panics, and only by its own process id.
 
+mod anvil;
+mod call;
+mod chaos;
 mod client;
+mod digest;
+mod geth;
+mod litecoind;
+mod monerod;
+mod process;
+mod program;
+mod starting;
 
+pub use anvil::Anvil;
+pub use call::{CallError, call};
+pub use chaos::{Chaos, Mischief};
 pub use client::{Answer, Connection, exchange, free_port, get, post, request};
+pub use digest::digest_header;
+pub use geth::Geth;
+pub use litecoind::{Litecoind, Login};
+pub use monerod::Monerod;
+pub use process::{Process, StartError, cpu_micros, rss_bytes};
