@@ -1,1 +1,3 @@
+//! What the meter costs a request.
+
 fn main() {}

@@ -1,12 +1,17 @@
 //! Accounts, keys, plans and counters of both services.
 
 mod admin;
+mod books;
 mod bucket;
 mod caller;
 mod clock;
+
 mod denial;
+mod engine;
 mod epoch;
 mod folder;
+mod keeper;
+mod ledger;
 mod mapped;
 mod meter;
 mod open_error;
@@ -18,6 +23,7 @@ mod secret;
 mod service;
 mod sqlite;
 mod store;
+mod table;
 mod tally;
 mod throttle;
 mod usage_file;

@@ -1,51 +1,202 @@
-//! The meter of one process.
+//! The meter of one process: who calls, and may it be done.
+//!
+//! Invariant: a request that was charged is in the usage rows, and one that is refused left no
+//! trace; see [`crate::Permit`].
 
+use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
 use chain::Chain;
+use tokio::sync::{Mutex, Semaphore};
 
-use crate::{Caller, Clock, Denial, OpenError, Permit, Plans, Service};
+use crate::engine::Engine;
+use crate::epoch::Epoch;
+use crate::folder::Folder;
+use crate::keeper::Keeper;
+use crate::ledger::Ledger;
+use crate::permit::admit;
+use crate::plan::Offer;
+use crate::secret::digest_of;
+use crate::sqlite::Sqlite;
+use crate::store::{Store, StoreError};
+use crate::table::{KeyEntry, Table};
+use crate::throttle::Throttle;
+use crate::{Caller, Clock, Denial, Now, OpenError, Permit, Plans, Reason, Service};
+
+/// Look-ups of unknown keys that may wait for the store at once.
+const LOOK_UPS: usize = 8;
 
 /// Keys, plans and counters of the services that this process serves.
-#[derive(Debug)]
-pub struct Meter {}
+pub struct Meter {
+    // First, so that it has ended when the last rows are recorded.
+    keeper: Option<Keeper>,
+    engine: Arc<Engine>,
+    throttle: Throttle,
+    nothing: Arc<Offer>,
+    catching_up: Arc<Mutex<()>>,
+    look_ups: Arc<Semaphore>,
+}
 
 impl Meter {
     /// Opens the store in a folder, locks it for these services and recomputes their counters
-    /// from the usage rows. Blocks.
+    /// from the usage rows. Blocks; a background thread of its own keeps the store from then on.
     pub fn open(
-        _dir: &Path,
-        _services: &[Service],
-        _plans: Plans,
-        _clock: Clock,
+        dir: &Path,
+        services: &[Service],
+        plans: Plans,
+        clock: Clock,
     ) -> Result<Arc<Meter>, OpenError> {
-        Ok(Arc::new(Meter {}))
+        let folder = Folder::open(dir)?;
+        let store: Box<dyn Store> = Box::new(Sqlite::open(&folder.database())?);
+        let mut ledgers = [None, None];
+        for service in services {
+            if ledgers[service.place()].is_none() {
+                let ledger = Ledger::open(&folder, *service, &*store, clock.now())?;
+                ledgers[service.place()] = Some(Arc::new(ledger));
+            }
+        }
+        let epoch = Epoch::open(&folder.epoch())?;
+        let engine = Arc::new(Engine::new(clock, store, Table::new(plans), ledgers, epoch));
+        engine.catch_up()?;
+        let keeper = Keeper::start(Arc::clone(&engine))
+            .map_err(|source| OpenError::File { path: dir.to_owned(), source })?;
+        Ok(Arc::new(Meter {
+            keeper: Some(keeper),
+            engine,
+            throttle: Throttle::default(),
+            nothing: Offer::nothing(),
+            catching_up: Arc::default(),
+            look_ups: Arc::new(Semaphore::new(LOOK_UPS)),
+        }))
     }
 
     /// Replaces the plans on offer; in force for the next request.
-    pub fn set_plans(&self, _plans: Plans) {}
-
-    /// Finds who calls: key, account, plan.
-    pub async fn caller(
-        &self,
-        _presented: Option<&str>,
-        _service: Service,
-        _client: IpAddr,
-        _origin: Option<&str>,
-    ) -> Result<Caller, Denial> {
-        Err(Denial::store_unavailable())
+    pub fn set_plans(&self, plans: Plans) {
+        self.engine.table.set_plans(plans);
     }
 
-    /// Charges tokens and units before the work, or says why not.
+    /// Can the store be read? Known keys are served from memory while it cannot, unless it is
+    /// known to have changed.
+    pub fn store_answers(&self) -> bool {
+        self.engine.store_answers()
+    }
+
+    /// Writes every usage row to the store now. Blocks; the background thread does so every few
+    /// seconds, and dropping the meter does so once more.
+    pub fn record(&self) -> Result<(), StoreError> {
+        self.engine.sync();
+        self.engine.record()
+    }
+
+    /// Finds who calls: key, account, plan.
+    ///
+    /// `presented` is what [`crate::presented_key`] found, `client` the address that the request
+    /// came from behind trusted proxies, `origin` its `Origin` header.
+    pub async fn caller(
+        &self,
+        presented: Option<&str>,
+        service: Service,
+        client: IpAddr,
+        origin: Option<&str>,
+    ) -> Result<Caller, Denial> {
+        let presented = presented.ok_or(Denial::of(Reason::MissingApiKey))?;
+        let ledger = self.engine.ledger(service).ok_or_else(Denial::store_unavailable)?;
+        let now = self.engine.clock.now();
+        if !self.engine.is_current(ledger, now.utc.day()) {
+            self.catch_up(ledger, now.utc.day()).await?;
+        }
+        let digest = digest_of(presented).ok_or_else(|| self.invalid(client, now))?;
+        let key = match self.engine.table.find(&digest) {
+            Some(key) => key,
+            None => self.look_up(&digest, client, now).await?,
+        };
+        Caller::of(key, service, client, origin, now.utc, &self.nothing)
+    }
+
+    /// Charges tokens and units of a request before its work, or says why not. A request that is
+    /// refused consumes nothing. `tokens` is the number of its calls, `units` of those that count
+    /// against the quotas (decision B7).
+    #[inline]
     pub fn admit(
         &self,
-        _caller: &Caller,
-        _chain: &'static Chain,
-        _tokens: u32,
-        _units: u32,
+        caller: &Caller,
+        chain: &'static Chain,
+        tokens: u32,
+        units: u32,
     ) -> Result<Permit, Denial> {
-        Err(Denial::store_unavailable())
+        let ledger = self.engine.ledger(caller.service).ok_or_else(Denial::store_unavailable)?;
+        admit(ledger, caller, chain, self.engine.clock.now(), (tokens, units))
+    }
+
+    /// Reads what has changed in the store; whoever comes meanwhile waits for the same reading.
+    #[cold]
+    async fn catch_up(&self, ledger: &Ledger, day: u32) -> Result<(), Denial> {
+        let turn = Arc::clone(&self.catching_up).lock_owned().await;
+        if self.engine.is_current(ledger, day) {
+            return Ok(());
+        }
+        if self.engine.rests() {
+            return Err(Denial::store_unavailable());
+        }
+        self.read_store(turn).await
+    }
+
+    /// A key that the table does not know is looked up in the store before it is refused
+    /// (decision B12): a command may have been killed before it could tell of it.
+    #[cold]
+    async fn look_up(
+        &self,
+        digest: &[u8; 32],
+        client: IpAddr,
+        now: Now,
+    ) -> Result<Arc<KeyEntry>, Denial> {
+        if let Some(wait) = self.throttle.blocked(client, now.mono) {
+            return Err(Denial::after(Reason::TooManyInvalidKeys, wait));
+        }
+        let Ok(place) = Arc::clone(&self.look_ups).try_acquire_owned() else {
+            return Err(Denial::store_unavailable());
+        };
+        self.read_store(place).await?;
+        self.engine.table.find(digest).ok_or_else(|| self.invalid(client, now))
+    }
+
+    /// Reads the store in the blocking pool. `turn` is held until the reading is done, also when
+    /// the request that asked for it is gone by then, so that no more readings queue up.
+    async fn read_store(&self, turn: impl Send + 'static) -> Result<(), Denial> {
+        let engine = Arc::clone(&self.engine);
+        let read = tokio::task::spawn_blocking(move || {
+            let result = engine.catch_up();
+            drop(turn);
+            result
+        })
+        .await;
+        match read {
+            Ok(Ok(())) => Ok(()),
+            _ => Err(Denial::store_unavailable()),
+        }
+    }
+
+    fn invalid(&self, client: IpAddr, now: Now) -> Denial {
+        match self.throttle.count(client, now.mono) {
+            Ok(()) => Denial::of(Reason::InvalidApiKey),
+            Err(wait) => Denial::after(Reason::TooManyInvalidKeys, wait),
+        }
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        drop(self.keeper.take());
+        if let Err(error) = self.record() {
+            tracing::error!(%error, "usage cannot be recorded; it is kept in the usage files");
+        }
+    }
+}
+
+impl fmt::Debug for Meter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Meter").finish_non_exhaustive()
     }
 }

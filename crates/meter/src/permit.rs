@@ -1,4 +1,22 @@
-//! What an admitted request holds.
+//! Charging a request before its work, and what it holds meanwhile.
+//!
+//! Order of decision B6: monthly, daily and key-daily quota, concurrency, rate. Invariant: a
+//! refused request leaves every counter as it was, and an admitted one is in the usage rows
+//! before anything is done for it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use chain::Chain;
+
+use crate::bucket::Level;
+use crate::clock::Now;
+use crate::ledger::Ledger;
+use crate::store::{ChainName, RowName};
+use crate::table::{Allowance, KeyEntry};
+use crate::tally::{MAX_USED, Tally};
+use crate::{Caller, Denial, Reason, Service};
 
 /// What is left to the caller after a request was admitted, for the response headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,18 +37,249 @@ pub struct Standing {
 
 /// An admitted request. Dropping it gives the place among the requests in flight back; its units
 /// stay charged unless they were refunded.
-#[derive(Debug)]
 pub struct Permit {
+    ledger: Arc<Ledger>,
+    key: Arc<KeyEntry>,
+    charge: Charge,
+    /// The slot of the charge and its row; `None` if no unit was charged.
+    row: Option<(u32, RowName)>,
     standing: Standing,
+}
+
+/// Units that are charged, and the day and month they are charged in.
+#[derive(Clone, Copy, Debug)]
+struct Charge {
+    units: u32,
+    day: u32,
+    month: u32,
 }
 
 impl Permit {
     /// Gives units back, at most what is still charged, in the hour, day and month they were
     /// charged in (decision B7). Tokens are not given back.
-    pub fn refund(&mut self, _units: u32) {}
+    pub fn refund(&mut self, units: u32) {
+        let units = units.min(self.charge.units);
+        let Some((slot, name)) = self.row.filter(|_| units > 0) else { return };
+        self.charge.units -= units;
+        self.ledger.file.take_back(slot, &name, u64::from(units));
+        let back = Charge { units, ..self.charge };
+        let [month, day, key_day] = back.give_back(self.allowance(), self.key_day());
+        let standing = &mut self.standing;
+        for (left, same) in [
+            (&mut standing.monthly_remaining, month),
+            (&mut standing.daily_remaining, day),
+            (&mut standing.key_daily_remaining, key_day),
+        ] {
+            *left = left.map(|left| left + if same { u64::from(units) } else { 0 });
+        }
+    }
 
     /// What is left to the caller.
     pub fn standing(&self) -> &Standing {
         &self.standing
     }
+
+    fn allowance(&self) -> &Allowance {
+        &self.key.account.allowances[self.ledger.service.place()]
+    }
+
+    fn key_day(&self) -> Option<&Tally> {
+        (self.ledger.service == Service::Gateway).then_some(&self.key.day)
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.allowance().in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl fmt::Debug for Permit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permit")
+            .field("account", &self.key.account.id)
+            .field("key", &self.key.id)
+            .field("charge", &self.charge)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Charges a request, or says why not.
+pub(crate) fn admit(
+    ledger: &Arc<Ledger>,
+    caller: &Caller,
+    chain: &'static Chain,
+    now: Now,
+    (tokens, units): (u32, u32),
+) -> Result<Permit, Denial> {
+    caller.may_use(chain)?;
+    let charge = Charge { units, day: now.utc.day(), month: now.utc.month() };
+    if !ledger.books.is_open(charge.day) {
+        return Err(Denial::store_unavailable());
+    }
+    // The slot is there before anything is reserved, so that adding to it cannot fail.
+    let row = match units {
+        0 => None,
+        _ => Some(row(ledger, &caller.key, chain, now)?),
+    };
+    let (level, left) = charge.reserve(caller, now, tokens)?;
+    let row = match row {
+        Some((slot, name)) => Some((add(ledger, caller, charge, slot, name)?, name)),
+        None => None,
+    };
+    let standing = Standing {
+        limit: caller.plan().requests_per_second,
+        remaining: level.remaining,
+        reset_secs: level.reset_secs,
+        monthly_remaining: left[0],
+        daily_remaining: left[1],
+        key_daily_remaining: left[2],
+    };
+    Ok(Permit { ledger: Arc::clone(ledger), key: Arc::clone(&caller.key), charge, row, standing })
+}
+
+impl Charge {
+    /// Takes the units from the quotas, a place in flight and the tokens: all or nothing. Returns
+    /// the bucket and what the month, the day and the day of the key have left.
+    #[inline]
+    fn reserve(
+        self,
+        caller: &Caller,
+        now: Now,
+        tokens: u32,
+    ) -> Result<(Level, [Option<u64>; 3]), Denial> {
+        let (plan, allowance) = (caller.plan(), caller.allowance());
+        let left = self.take_units(caller, now)?;
+        let undo = || {
+            self.give_back(allowance, gateway_day(caller));
+        };
+        if !enter(&allowance.in_flight, plan.concurrency) {
+            undo();
+            return Err(Denial::after(Reason::TooManyConcurrent, 1));
+        }
+        match allowance.bucket.take(now.mono, tokens, plan.requests_per_second) {
+            Ok(level) => Ok((level, left)),
+            Err(wait) => {
+                allowance.in_flight.fetch_sub(1, Ordering::AcqRel);
+                undo();
+                Err(Denial::after(Reason::RateLimited, wait))
+            }
+        }
+    }
+
+    /// Takes the units from month, day and the key's day, the longest wait first.
+    #[inline]
+    fn take_units(self, caller: &Caller, now: Now) -> Result<[Option<u64>; 3], Denial> {
+        let (plan, allowance) = (caller.plan(), caller.allowance());
+        let next_day = now.utc.secs_to_next_day();
+        let (units, key_cap) = (u64::from(self.units), caller.key_cap());
+        // Nothing charged is never too much, also where a cap was lowered below what is used.
+        let take = |tally: &Tally, stamp, cap: Option<u64>| {
+            let most = cap.filter(|_| units > 0).unwrap_or(MAX_USED);
+            let used = tally.take(stamp, units, most)?;
+            Some(cap.map(|cap| cap.saturating_sub(used)))
+        };
+        let month = take(&allowance.month, self.month, plan.monthly)
+            .ok_or_else(|| Denial::after(Reason::MonthlyQuota, now.utc.secs_to_next_month()))?;
+        let Some(day) = take(&allowance.day, self.day, plan.daily) else {
+            allowance.month.give_back(self.month, units);
+            return Err(Denial::after(Reason::DailyQuota, next_day));
+        };
+        let Some(key_day) = gateway_day(caller).map_or(Some(None), |t| take(t, self.day, key_cap))
+        else {
+            allowance.month.give_back(self.month, units);
+            allowance.day.give_back(self.day, units);
+            return Err(Denial::after(Reason::KeyDailyQuota, next_day));
+        };
+        Ok([month, day, key_day])
+    }
+
+    /// Gives the units back. Says of month, day and the key's day whether they are still current.
+    fn give_back(self, allowance: &Allowance, key_day: Option<&Tally>) -> [bool; 3] {
+        let units = u64::from(self.units);
+        [
+            allowance.month.give_back(self.month, units),
+            allowance.day.give_back(self.day, units),
+            key_day.is_some_and(|tally| tally.give_back(self.day, units)),
+        ]
+    }
+}
+
+/// Units of a key are counted on the gateway, with a cap or without (decision B3).
+fn gateway_day(caller: &Caller) -> Option<&Tally> {
+    (caller.service == Service::Gateway).then_some(&caller.key.day)
+}
+
+fn enter(in_flight: &AtomicU32, most: u32) -> bool {
+    let more = |now: u32| (now < most).then_some(now + 1);
+    in_flight.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more).is_ok()
+}
+
+/// The row of this hour and its slot, as the key remembers it or as the ledger finds it.
+#[inline]
+fn row(
+    ledger: &Ledger,
+    key: &KeyEntry,
+    chain: &'static Chain,
+    now: Now,
+) -> Result<(u32, RowName), Denial> {
+    let hour = now.utc.hour();
+    let name = chain_name(chain).map(|chain| RowName {
+        hour,
+        account: key.account.id,
+        key: key.id,
+        chain,
+    });
+    let remembered = key.slots[ledger.service.place()].get(chain.ordinal);
+    let (Some(name), Some(remembered)) = (name, remembered) else {
+        return Err(Denial::store_unavailable());
+    };
+    let word = remembered.load(Ordering::Relaxed);
+    if (word >> 32) as u32 == hour {
+        return Ok((word as u32, name));
+    }
+    let slot = place(ledger, name)?;
+    remembered.store(u64::from(hour) << 32 | u64::from(slot), Ordering::Relaxed);
+    Ok((slot, name))
+}
+
+/// Adds the charge to its row, which makes it durable.
+#[inline]
+fn add(
+    ledger: &Ledger,
+    caller: &Caller,
+    charge: Charge,
+    slot: u32,
+    name: RowName,
+) -> Result<u32, Denial> {
+    let units = u64::from(charge.units);
+    if ledger.file.add(slot, &name, units) {
+        return Ok(slot);
+    }
+    // The remembered slot was freed long ago: the clock came back to an hour that was over.
+    match place(ledger, name) {
+        Ok(slot) if ledger.file.add(slot, &name, units) => {
+            let remembered = &caller.key.slots[ledger.service.place()];
+            remembered.iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
+            Ok(slot)
+        }
+        _ => {
+            charge.give_back(caller.allowance(), gateway_day(caller));
+            caller.allowance().in_flight.fetch_sub(1, Ordering::AcqRel);
+            Err(Denial::store_unavailable())
+        }
+    }
+}
+
+#[cold]
+fn place(ledger: &Ledger, name: RowName) -> Result<u32, Denial> {
+    ledger.slot(name).map_err(|error| {
+        tracing::error!(service = %ledger.service, %error, "no slot for a usage row");
+        Denial::store_unavailable()
+    })
+}
+
+#[inline]
+fn chain_name(chain: &'static Chain) -> Option<ChainName> {
+    ChainName::new(chain.slug)
 }

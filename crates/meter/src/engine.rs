@@ -1,0 +1,141 @@
+//! What a meter and its background thread share.
+//!
+//! Reads the store when it has changed and when a day is not open; records usage. Everything here
+//! that touches the store blocks and is called from the blocking pool or the background thread
+//! only. Invariant: `seen` is an epoch that the table shows at least.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::clock::first_day_of_month;
+use crate::epoch::Epoch;
+use crate::ledger::Ledger;
+use crate::store::{Store, StoreError};
+use crate::table::Table;
+use crate::{Clock, Service};
+
+/// After the store could not be read, requests are refused at once for so long.
+const BREATH: Duration = Duration::from_millis(200);
+
+/// The shared insides of a meter.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) clock: Clock,
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) table: Table,
+    pub(crate) ledgers: [Option<Arc<Ledger>>; 2],
+    epoch: Epoch,
+    seen: AtomicU64,
+    reading: Mutex<()>,
+    /// Monotonic milliseconds until which the store is not asked again.
+    rests_until: AtomicU64,
+    store_answers: AtomicBool,
+}
+
+impl Engine {
+    pub(crate) fn new(
+        clock: Clock,
+        store: Box<dyn Store>,
+        table: Table,
+        ledgers: [Option<Arc<Ledger>>; 2],
+        epoch: Epoch,
+    ) -> Engine {
+        // Another epoch than the word shows, so that the first reading is not skipped.
+        let seen = AtomicU64::new(epoch.read().wrapping_sub(1));
+        Engine {
+            clock,
+            store,
+            table,
+            ledgers,
+            epoch,
+            seen,
+            reading: Mutex::default(),
+            rests_until: AtomicU64::new(0),
+            store_answers: AtomicBool::new(true),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn ledger(&self, service: Service) -> Option<&Arc<Ledger>> {
+        self.ledgers[service.place()].as_ref()
+    }
+
+    /// Does the table show every change, and are the words right for this day?
+    #[inline]
+    pub(crate) fn is_current(&self, ledger: &Ledger, day: u32) -> bool {
+        self.epoch.read() == self.seen.load(Ordering::Acquire) && ledger.books.is_open(day)
+    }
+
+    /// Did the last reading succeed?
+    pub(crate) fn store_answers(&self) -> bool {
+        self.store_answers.load(Ordering::Acquire)
+    }
+
+    /// Is the store left alone for a moment after an error?
+    pub(crate) fn rests(&self) -> bool {
+        (self.clock.mono().as_millis() as u64) < self.rests_until.load(Ordering::Acquire)
+    }
+
+    /// Reads what has changed, and the rows of today where they are needed.
+    pub(crate) fn catch_up(&self) -> Result<(), StoreError> {
+        let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = self.read_changes().and_then(|()| self.open_today());
+        let failed = result.is_err();
+        if self.store_answers.swap(!failed, Ordering::AcqRel) == failed {
+            match &result {
+                Ok(()) => tracing::info!("the store answers again"),
+                Err(error) => tracing::error!(%error, "the store cannot be read"),
+            }
+        }
+        if failed {
+            let until = self.clock.mono().saturating_add(BREATH).as_millis() as u64;
+            self.rests_until.store(until, Ordering::Release);
+        }
+        result
+    }
+
+    fn read_changes(&self) -> Result<(), StoreError> {
+        // Before the store is read: what is raised while it is read is read again.
+        let epoch = self.epoch.read();
+        let known = self.table.version();
+        if self.store.version()? != known {
+            self.table.apply(self.store.changes_after(known)?);
+        }
+        self.seen.store(epoch, Ordering::Release);
+        Ok(())
+    }
+
+    fn open_today(&self) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let (day, month) = (now.utc.day(), now.utc.month());
+        for ledger in self.ledgers.iter().flatten() {
+            if ledger.books.is_open(day) {
+                continue;
+            }
+            // The store has every row then.
+            ledger.record(&*self.store, now)?;
+            let (first, next) = (first_day_of_month(month), first_day_of_month(month + 1));
+            let days = self.store.totals(ledger.service, day * 24..(day + 1) * 24)?;
+            let months = self.store.totals(ledger.service, first * 24..next * 24)?;
+            self.table.restore(ledger.service, (day, &days), (month, &months));
+            ledger.books.open(day);
+        }
+        Ok(())
+    }
+
+    /// Carries everything counted so far to the disk.
+    pub(crate) fn sync(&self) {
+        for ledger in self.ledgers.iter().flatten() {
+            if let Err(error) = ledger.sync() {
+                tracing::error!(service = %ledger.service, %error, "usage cannot be synced");
+            }
+        }
+    }
+
+    /// Writes changed usage rows to the store.
+    pub(crate) fn record(&self) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        self.ledgers.iter().flatten().try_for_each(|ledger| ledger.record(&*self.store, now))
+    }
+}

@@ -1,0 +1,225 @@
+//! The usage rows of one service: the only truth of what was counted.
+//!
+//! # What a crash can lose
+//!
+//! A charge is one atomic addition to a slot of the mapped file, done before the request is
+//! forwarded and after everything that can refuse it. The page belongs to the system, so `kill
+//! -9` at any moment keeps it: every answered request is in the rows, a refused one never was,
+//! and what is in the rows but was not answered was in flight: **answered <= billed <= answered +
+//! in flight**. A refund is one subtraction from the same slot. The counters of the day and month
+//! are sums of rows that are taken again when the store is opened, so the rows of a day add up to
+//! its counter by construction. The file is synced every second, so a power loss takes the last
+//! second at most.
+//!
+//! # From the file to the store
+//!
+//! Rows are recorded in the store with their whole amount, which may be done twice, and after a
+//! sync of the file, so the store is never ahead of it. A slot is freed only when its amount is
+//! recorded, its hour is long over and nothing has touched it for two hours, which no request
+//! outlives.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::books::Books;
+use crate::clock::Now;
+use crate::folder::{Folder, Lock};
+use crate::store::{RowName, Store, StoreError, UsageRow};
+use crate::usage_file::{LiveRow, SEGMENT_SLOTS, Slot, UsageFile};
+use crate::{OpenError, Service};
+
+/// A slot lives so long after its last change and, in hours, after its hour.
+const KEPT: Duration = Duration::from_secs(2 * 3600);
+const KEPT_HOURS: u32 = 2;
+/// Rows of one transaction.
+const BATCH: usize = 4096;
+
+/// The rows of a service, held by this process.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    pub(crate) service: Service,
+    pub(crate) file: UsageFile,
+    pub(crate) books: Books,
+    places: Mutex<Places>,
+    /// What is recorded of each slot; held while recording.
+    recorded: Mutex<HashMap<u32, Recorded>>,
+    _lock: Lock,
+}
+
+#[derive(Debug, Default)]
+struct Places {
+    slot_by_name: HashMap<RowName, u32>,
+    /// Lowest last.
+    free: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Recorded {
+    units: u64,
+    unchanged_since: Duration,
+}
+
+impl Ledger {
+    /// Takes the service, opens its file and records what a former process left in it.
+    pub(crate) fn open(
+        folder: &Folder,
+        service: Service,
+        store: &dyn Store,
+        now: Now,
+    ) -> Result<Ledger, OpenError> {
+        let lock = folder.lock(service)?;
+        let file = UsageFile::open(&folder.usage(service), service, store.identity()?)?;
+        let places = Places::of(&file, service, store)?;
+        let ledger = Ledger {
+            service,
+            file,
+            books: Books::new(None),
+            places: Mutex::new(places),
+            recorded: Mutex::default(),
+            _lock: lock,
+        };
+        ledger.record(store, now)?;
+        let last_day = store.last_hour(service)?.map(|hour| hour / 24);
+        Ok(Ledger { books: Books::new(last_day), ..ledger })
+    }
+
+    /// The slot of a row, made if there is none.
+    pub(crate) fn slot(&self, name: RowName) -> io::Result<u32> {
+        let mut places = self.places();
+        if let Some(slot) = places.slot_by_name.get(&name) {
+            return Ok(*slot);
+        }
+        if places.free.is_empty() {
+            let first = self.file.len() as u32;
+            self.file.grow()?;
+            places.free.extend((first..first + SEGMENT_SLOTS as u32).rev());
+        }
+        let slot = places.free.pop().ok_or(io::ErrorKind::StorageFull)?;
+        self.file.begin(slot, name);
+        places.slot_by_name.insert(name, slot);
+        Ok(slot)
+    }
+
+    /// Waits until everything counted so far is on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.file.sync()
+    }
+
+    /// Writes every changed row to the store and frees the slots of rows that are over.
+    pub(crate) fn record(&self, store: &dyn Store, now: Now) -> Result<(), StoreError> {
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        let live = self.settled_rows(store)?;
+        let changed: Vec<_> = live
+            .iter()
+            .filter(|(slot, row)| recorded.get(slot).is_none_or(|past| past.units != row.units))
+            .collect();
+        // Before the store knows an amount the file has it on the disk.
+        self.file.sync().map_err(|error| StoreError::Failed(error.to_string()))?;
+        for batch in changed.chunks(BATCH) {
+            let row = |row: &LiveRow| UsageRow { name: row.name, units: row.units };
+            let rows: Vec<_> = batch.iter().map(|(_, live)| row(live)).collect();
+            store.record(self.service, &rows)?;
+            for (slot, row) in batch {
+                let past = Recorded { units: row.units, unchanged_since: now.mono };
+                recorded.insert(*slot, past);
+            }
+        }
+        for (slot, row) in live {
+            let over = !(row.name.hour..=row.name.hour.saturating_add(KEPT_HOURS))
+                .contains(&now.utc.hour());
+            let idle = |past: &Recorded| now.mono.saturating_sub(past.unchanged_since) >= KEPT;
+            if over && recorded.get(&slot).is_some_and(idle) && self.free(slot, &row) {
+                recorded.remove(&slot);
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of the file, each with what the store had of it before.
+    fn settled_rows(&self, store: &dyn Store) -> Result<Vec<(u32, LiveRow)>, StoreError> {
+        let slots: Vec<u32> = self.places().slot_by_name.values().copied().collect();
+        let mut rows = Vec::with_capacity(slots.len());
+        for slot in slots {
+            if let Slot::Row(row) = self.file.read(slot)
+                && row.unsettled
+            {
+                self.file.settle(slot, store.recorded(self.service, row.name)?);
+            }
+            if let Slot::Row(row) = self.file.read(slot) {
+                rows.push((slot, row));
+            }
+        }
+        Ok(rows)
+    }
+
+    fn free(&self, slot: u32, row: &LiveRow) -> bool {
+        let mut places = self.places();
+        let freed = self.file.end(slot, row.units);
+        if freed {
+            places.slot_by_name.remove(&row.name);
+            places.free.push(slot);
+        }
+        freed
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Places {
+    /// Finds the rows of a file that a former process left, whole or damaged.
+    fn of(file: &UsageFile, service: Service, store: &dyn Store) -> Result<Places, StoreError> {
+        let mut places = Places::default();
+        let mut damaged = 0_u32;
+        for (slot, content) in file.rows() {
+            match content {
+                Slot::Row(row) => places.keep(file, slot, row, service, store)?,
+                Slot::Free => places.free.push(slot),
+                Slot::Damaged => {
+                    damaged += 1;
+                    file.clear(slot);
+                    places.free.push(slot);
+                }
+            }
+        }
+        if damaged > 0 {
+            let file = file.path().display();
+            tracing::warn!(%file, damaged, "usage rows were damaged and are left out");
+        }
+        places.free.reverse();
+        Ok(places)
+    }
+
+    /// A power loss can bring a freed slot back beside the one that took over its row: the later
+    /// one began with the amount of the former, so the larger amount is right.
+    fn keep(
+        &mut self,
+        file: &UsageFile,
+        slot: u32,
+        row: LiveRow,
+        service: Service,
+        store: &dyn Store,
+    ) -> Result<(), StoreError> {
+        let Some(other) = self.slot_by_name.insert(row.name, slot) else { return Ok(()) };
+        let recorded = store.recorded(service, row.name)?;
+        for slot in [slot, other] {
+            file.settle(slot, recorded);
+        }
+        let units = |slot| match file.read(slot) {
+            Slot::Row(row) => row.units,
+            _ => 0,
+        };
+        let (kept, dropped) =
+            if units(slot) >= units(other) { (slot, other) } else { (other, slot) };
+        file.clear(dropped);
+        self.free.push(dropped);
+        self.slot_by_name.insert(row.name, kept);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,1 @@
+//! B13: rows on their way from the file to the store.
