@@ -1,1 +1,42 @@
-//! node.
+//! Talks to full nodes: transport, credentials, connections, slots, health, for each dialect.
+//!
+//! A [`Pool`] is the nodes of one chain. [`Pool::pick`] chooses a [`Node`], [`Node::lease`] waits
+//! for a slot of it, [`Node::send`] makes one attempt; the [`Answer`] passes the node's bytes on
+//! untouched. Whether to try again, and what to tell a customer, is left to the services.
+//! Invariants: no credential is ever shown, nothing is sent without a slot, and nothing of which a
+//! byte may have reached a node is sent again.
+
+mod address;
+mod answer;
+mod attempt;
+mod busy;
+mod call;
+mod choice;
+mod config;
+mod credentials;
+mod digest;
+mod error;
+mod flow;
+mod gate;
+mod health;
+mod line;
+mod node;
+mod pool;
+mod probe;
+mod secret;
+mod state;
+mod stream;
+mod tls;
+mod wire;
+
+pub use answer::{Answer, AnswerBody};
+pub use busy::says_busy;
+pub use choice::Tried;
+pub use config::{Auth, Ejection, NodeConfig, PoolConfig, Timeouts};
+pub use error::{Busy, CallError, Cause, NodeError, PoolError, Sent, Unusable};
+pub use gate::{Lease, Weight};
+pub use health::Standing;
+pub use node::{Node, Route};
+pub use pool::Pool;
+pub use secret::Secret;
+pub use state::NodeState;

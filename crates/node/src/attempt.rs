@@ -1,0 +1,228 @@
+//! One attempt of a call: a connection, the request, credentials when the node asks for them, the
+//! head of the answer.
+//!
+//! Whether to try again, here or elsewhere, is left to the caller. Invariant: a request of which a
+//! byte was written is sent again only because the node refused its credentials, which it does
+//! before it looks at the call.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, HeaderMap, TRANSFER_ENCODING};
+use http::response::Parts;
+use http::{Method, Request, Response, StatusCode, Uri};
+use http_body::Body;
+use http_body_util::Full;
+use hyper::body::Incoming;
+
+use crate::digest::Session;
+use crate::flow::{Flow, Opening};
+use crate::gate::Lease;
+use crate::node::Node;
+use crate::wire::{Immediate, Wire};
+use crate::{Answer, AnswerBody, Cause, NodeError, Sent};
+
+/// Largest body of a 401 that is read so that the connection can be used again, in bytes.
+const LONGEST_REFUSAL: usize = 64 << 10;
+
+/// What an attempt went through so far.
+struct Attempt<'a> {
+    node: &'a Node,
+    uri: Uri,
+    body: Bytes,
+    started: Instant,
+    deadline: Instant,
+    challenges: u32,
+    files_read: bool,
+}
+
+impl Node {
+    /// One attempt, without an account of how it ended.
+    pub(crate) async fn attempt(
+        &self,
+        lease: Lease,
+        uri: Uri,
+        body: Bytes,
+        first_byte: std::time::Duration,
+    ) -> Result<Answer, NodeError> {
+        let started = Instant::now();
+        let mut attempt = Attempt {
+            node: self,
+            uri,
+            body,
+            started,
+            deadline: started + first_byte,
+            challenges: 0,
+            files_read: false,
+        };
+        let mut wire = self.line.connection().await?;
+        loop {
+            let (request, generation) = attempt.request(&mut wire);
+            match wire.exchange(request, attempt.deadline).await {
+                Ok(response) if response.status() == StatusCode::UNAUTHORIZED => {
+                    wire = attempt.refused(wire, response, generation).await?;
+                }
+                Ok(response) => return attempt.answered(wire, response, lease),
+                // Closed by the node while it was idle, before we wrote a byte.
+                Err(error) if error.sent == Sent::Nothing && error.reused_connection => {
+                    wire = self.line.connection().await?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Attempt<'_> {
+    /// The request, and the generation of the credentials in it.
+    fn request(&self, wire: &mut Wire) -> (Request<Full<Bytes>>, u64) {
+        let generation = self.node.credentials.generation();
+        let presented = self.node.credentials.presented();
+        let mut request = Request::new(Full::new(self.body.clone()));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = presented.headers.clone();
+        if let (Some(session), Some(login)) = (&mut wire.digest, &presented.digest) {
+            let value = session.authorize(login, self.uri.path());
+            request.headers_mut().insert(AUTHORIZATION, value);
+        }
+        (request, generation)
+    }
+
+    /// What to do about a 401: answer the challenge, or use a cookie that was written since.
+    /// Gives the connection for the next request.
+    async fn refused(
+        &mut self,
+        wire: Box<Wire>,
+        response: Response<Incoming>,
+        generation: u64,
+    ) -> Result<Box<Wire>, NodeError> {
+        let reused = wire.is_reused();
+        let (head, body) = response.into_parts();
+        let wire = self.drain(wire, body).await;
+        let session = self.next_credentials(&head.headers, generation);
+        let session = session.ok_or_else(|| unauthorized(head.status).reused(reused))?;
+        let mut wire = match wire {
+            Some(wire) => wire,
+            None => self.node.line.connection().await?,
+        };
+        wire.digest = session.or(wire.digest.take());
+        Ok(wire)
+    }
+
+    /// `None`: nothing new can be presented. `Some(None)`: the header of the files as they are now.
+    fn next_credentials(
+        &mut self,
+        headers: &HeaderMap,
+        generation: u64,
+    ) -> Option<Option<Session>> {
+        let credentials = &self.node.credentials;
+        let answers_challenges = credentials.presented().digest.is_some();
+        let session = answers_challenges.then(|| Session::from_challenge(headers)).flatten();
+        if session.as_ref().is_some_and(|session| {
+            self.challenges == 0 || (self.challenges == 1 && session.is_stale())
+        }) {
+            self.challenges += 1;
+            return Some(session);
+        }
+        if self.files_read {
+            return None;
+        }
+        self.files_read = true;
+        credentials.read_again();
+        (credentials.generation() != generation).then_some(session)
+    }
+
+    /// Reads the body of a refusal, so that the connection can be used again if it is to live.
+    async fn drain(&self, mut wire: Box<Wire>, mut body: Incoming) -> Option<Box<Wire>> {
+        let mut left = LONGEST_REFUSAL;
+        let reading = async {
+            loop {
+                match poll_fn(|cx| wire.poll_data(&mut body, cx)).await {
+                    Some(Ok(data)) if data.len() <= left => left -= data.len(),
+                    Some(_) => return false,
+                    None => return true,
+                }
+            }
+        };
+        let ended = tokio::time::timeout_at(self.deadline.into(), reading).await;
+        (ended == Ok(true) && wire.settle()).then_some(wire)
+    }
+
+    fn answered(
+        &self,
+        mut wire: Box<Wire>,
+        response: Response<Incoming>,
+        lease: Lease,
+    ) -> Result<Answer, NodeError> {
+        let reused = wire.is_reused();
+        let (head, mut body) = response.into_parts();
+        let length = body.size_hint().exact();
+        if head.status == StatusCode::FORBIDDEN {
+            return Err(unauthorized(head.status).reused(reused));
+        }
+        if length.is_some_and(|length| length > self.node.flow_limits.response) {
+            return Err(NodeError::answered(Cause::TooLarge).reused(reused));
+        }
+        let close_delimited = length.is_none() && !head.headers.contains_key(TRANSFER_ENCODING);
+        match wire.read_immediate(&mut body) {
+            Immediate::Broken(error) => {
+                Err(NodeError::answered(Cause::Broken).detail(error).reused(reused))
+            }
+            Immediate::Whole(bytes) => {
+                // The connection first: whoever gets the slot shall find it.
+                self.node.line.put_back(wire);
+                drop(lease);
+                let length = Some(bytes.len() as u64);
+                let body = AnswerBody::whole(bytes);
+                Ok(answer(&head, length, close_delimited, reused, body))
+            }
+            Immediate::Part(first) => {
+                let body = self.stream(wire, body, first, lease, length);
+                Ok(answer(&head, length, close_delimited, reused, body))
+            }
+        }
+    }
+
+    fn stream(
+        &self,
+        wire: Box<Wire>,
+        body: Incoming,
+        first: VecDeque<Bytes>,
+        mut lease: Lease,
+        length: Option<u64>,
+    ) -> AnswerBody {
+        if self.node.builds_before_sending() {
+            lease.free_slot();
+        }
+        let opening = Opening {
+            wire,
+            body,
+            first,
+            lease,
+            line: self.node.line.clone(),
+            health: self.node.health.clone(),
+            length,
+            started: self.started,
+        };
+        let flow = Flow::new(opening, self.node.flow_limits);
+        self.node.flows.add(&flow);
+        AnswerBody::streamed(flow)
+    }
+}
+
+fn answer(
+    head: &Parts,
+    length: Option<u64>,
+    close_delimited: bool,
+    reused_connection: bool,
+    body: AnswerBody,
+) -> Answer {
+    Answer { status: head.status, length, close_delimited, reused_connection, body }
+}
+
+fn unauthorized(status: StatusCode) -> NodeError {
+    NodeError::answered(Cause::Unauthorized).detail(status)
+}

@@ -1,0 +1,262 @@
+//! One full node: its address, credentials, slots and health in one place.
+//!
+//! Choosing among nodes is left to `choice`, sending again to the caller. Invariant: nothing is
+//! sent without a lease.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use chain::{Chain, Dialect, Network};
+use http::Uri;
+
+use crate::address::Address;
+use crate::credentials::Credentials;
+use crate::flow::{FlowLimits, Flows};
+use crate::gate::{Gate, GateCaps, Lease, Weight};
+use crate::health::Health;
+use crate::line::Line;
+use crate::{Answer, Busy, NodeConfig, NodeError, NodeState, PoolConfig, PoolError, tls};
+
+/// Calls at once by dialect, below what the nodes take by default: Core family 16 (ABC: 4 threads
+/// and a queue of 16), dcrd 8 (`rpcmaxclients` 10), monerod by its limits of 25 connections a
+/// private address and 3 a public one (`cryptonote_config.h`).
+const CORE_SLOTS: usize = 16;
+const DCRD_SLOTS: usize = 8;
+const GETH_SLOTS: usize = 64;
+const MONEROD_SLOTS: usize = 20;
+const PUBLIC_MONEROD_SLOTS: usize = 2;
+/// Answers at once that are being read without a slot.
+const OPEN_ANSWERS: usize = 200;
+/// Bitcoin Core answers JSON-RPC 2.0 from 28.0 on.
+const CORE_WITH_V2: u64 = 280_000;
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+
+/// Which of a node's paths a request goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route<'a> {
+    /// Where the dialect takes JSON-RPC.
+    Rpc,
+    /// A plain path, with its leading slash (monerod).
+    Path(&'a str),
+}
+
+/// One full node.
+pub struct Node {
+    id: u64,
+    chain: &'static Chain,
+    network: &'static Network,
+    pub(crate) config: NodeConfig,
+    pub(crate) line: Arc<Line>,
+    pub(crate) credentials: Credentials,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) health: Arc<Health>,
+    pub(crate) flows: Flows,
+    pub(crate) flow_limits: FlowLimits,
+    first_byte: Duration,
+    pub(crate) probe_limit: Duration,
+    rpc: Uri,
+}
+
+impl Node {
+    pub(crate) fn new(
+        chain: &'static Chain,
+        network: &'static Network,
+        index: usize,
+        pool: &PoolConfig,
+    ) -> Result<Arc<Node>, PoolError> {
+        let config = pool.nodes[index].clone();
+        let address =
+            Address::parse(&config.url).map_err(|problem| PoolError::Url { index, problem })?;
+        let setting = |problem| PoolError::Setting { index, problem };
+        let credentials = Credentials::new(&config, address.shown()).map_err(setting)?;
+        let tls = match address.tls {
+            false if config.ca.is_some() => return Err(setting("ca needs an https url")),
+            false => None,
+            true => {
+                let name = address.server_name(config.server_name.as_deref()).map_err(setting)?;
+                let connector = tls::connector(config.ca.as_deref()).map_err(|problem| {
+                    PoolError::File { index, path: config.ca.clone().unwrap_or_default(), problem }
+                })?;
+                Some((connector, name))
+            }
+        };
+        let rpc = rpc_path(chain.dialect, &address.prefix)
+            .parse()
+            .map_err(|_| PoolError::Url { index, problem: "has a path that cannot be used" })?;
+        let gate = Gate::new(caps(chain.dialect, &config, &address), pool.queue_wait);
+        let timeouts = pool.timeouts;
+        Ok(Arc::new(Node {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            chain,
+            network,
+            line: Arc::new(Line::new(address, tls, timeouts.connect, timeouts.idle)),
+            credentials,
+            gate,
+            health: Health::new(pool.ejection),
+            flows: Flows::default(),
+            flow_limits: FlowLimits::new(pool),
+            first_byte: timeouts.first_byte,
+            probe_limit: timeouts.probe,
+            rpc,
+            config,
+        }))
+    }
+
+    /// A number that no other node of this process has.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Host and port, the only part of the URL that is ever shown.
+    pub fn host(&self) -> &str {
+        self.line.address().shown()
+    }
+
+    /// The chain it is configured for.
+    pub fn chain(&self) -> &'static Chain {
+        self.chain
+    }
+
+    /// The network it is configured for.
+    pub fn network(&self) -> &'static Network {
+        self.network
+    }
+
+    /// Waits for a slot, first in, first out, at most `queue_wait`.
+    ///
+    /// `account` tells who is not to hold more than half of the slots; it does not matter for
+    /// [`Weight::Internal`].
+    ///
+    /// # Errors
+    /// `Busy` when none became free.
+    pub async fn lease(self: &Arc<Node>, account: u64, weight: Weight) -> Result<Lease, Busy> {
+        self.gate.enter(account, weight).await
+    }
+
+    /// Sends a request body and waits for the head of the answer.
+    ///
+    /// One attempt: a connection that the node closed while it was idle is replaced as long as
+    /// nothing was written, and a 401 is answered once by a Digest response or by credentials
+    /// that changed on disk. Nothing else is sent again.
+    ///
+    /// # Errors
+    /// See [`NodeError`]: whose fault it was and whether a resend is safe. 401 and 403 are
+    /// `Unauthorized`; every other status is an answer.
+    pub async fn send(
+        &self,
+        lease: Lease,
+        route: Route<'_>,
+        body: Bytes,
+    ) -> Result<Answer, NodeError> {
+        let uri = self.uri(route)?;
+        let outcome = self.attempt(lease, uri, body, self.first_byte).await;
+        match &outcome {
+            Ok(_) => self.health.call_answered(),
+            Err(error) if error.blames_node() => self.health.call_failed(),
+            Err(_) => {}
+        }
+        outcome
+    }
+
+    /// Counts an answer that only its reader could see to be useless (no JSON, cut off) as a
+    /// failure of the node.
+    pub fn strike(&self) {
+        self.health.call_failed();
+    }
+
+    /// Whether the node treats a call tagged `"jsonrpc":"2.0"` as JSON-RPC 2.0: status 200 for
+    /// errors, and no answer to a call without an id. Unknown versions of Bitcoin Core count as
+    /// new ones.
+    pub fn speaks_v2(&self) -> bool {
+        match self.chain.dialect {
+            Dialect::Core => !(1..CORE_WITH_V2).contains(&self.health.version_number()),
+            Dialect::Zebrad | Dialect::Geth => true,
+            Dialect::LegacyCore | Dialect::Dcrd | Dialect::Monerod => false,
+        }
+    }
+
+    /// What the node calls itself, e.g. `/Satoshi:28.0.0/`, once a probe has asked it.
+    pub fn version(&self) -> Option<String> {
+        self.health.facts().version.clone()
+    }
+
+    /// Height of its best block, as last probed.
+    pub fn height(&self) -> Option<u64> {
+        self.health.height()
+    }
+
+    /// Calls that hold a slot or wait for one.
+    pub fn in_flight(&self) -> usize {
+        self.gate.in_flight()
+    }
+
+    /// What is known of it.
+    pub fn state(&self) -> NodeState {
+        let facts = self.health.facts();
+        NodeState {
+            host: self.host().to_owned(),
+            reachable: facts.reachable,
+            probed: *self.health.probed.borrow(),
+            standing: self.health.standing(),
+            height: self.health.height(),
+            version: facts.version.clone(),
+            identity: facts.identity,
+            ejected: self.health.is_ejected(),
+            in_flight: self.in_flight(),
+            open_answers: self.gate.open_answers(),
+            idle_connections: self.line.idle_connections(),
+            note: facts.note.clone(),
+        }
+    }
+
+    /// Whether the node builds a whole answer before it sends its head, so that the slot can be
+    /// freed then.
+    pub(crate) fn builds_before_sending(&self) -> bool {
+        matches!(self.chain.dialect, Dialect::Core | Dialect::LegacyCore | Dialect::Monerod)
+    }
+
+    /// Closes unused connections and ends answers whose time is over.
+    pub(crate) fn sweep(&self, now: Instant) {
+        self.line.sweep(now);
+        self.flows.watch(now);
+    }
+
+    pub(crate) fn uri(&self, route: Route<'_>) -> Result<Uri, NodeError> {
+        match route {
+            Route::Rpc => Ok(self.rpc.clone()),
+            Route::Path(path) => format!("{}{path}", self.line.address().prefix)
+                .parse()
+                .map_err(|_| NodeError::unsent(crate::Cause::Malformed, "the path is no path")),
+        }
+    }
+}
+
+impl std::fmt::Debug for Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Node").field("chain", &self.chain).field("host", &self.host()).finish()
+    }
+}
+
+fn rpc_path(dialect: Dialect, prefix: &str) -> String {
+    match dialect {
+        Dialect::Monerod => format!("{prefix}/json_rpc"),
+        _ if prefix.is_empty() => "/".to_owned(),
+        _ => prefix.to_owned(),
+    }
+}
+
+fn caps(dialect: Dialect, config: &NodeConfig, address: &Address) -> GateCaps {
+    let slots = config.slots.unwrap_or(match dialect {
+        Dialect::Core | Dialect::LegacyCore | Dialect::Zebrad => CORE_SLOTS,
+        Dialect::Dcrd => DCRD_SLOTS,
+        Dialect::Geth => GETH_SLOTS,
+        Dialect::Monerod if address.is_private() => MONEROD_SLOTS,
+        Dialect::Monerod => PUBLIC_MONEROD_SLOTS,
+    });
+    // monerod counts connections, and an answer that is still being read holds one.
+    let connections = (dialect == Dialect::Monerod).then_some(slots);
+    GateCaps::new(slots, config.open_answers.unwrap_or(OPEN_ANSWERS), connections)
+}

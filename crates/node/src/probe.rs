@@ -1,0 +1,223 @@
+//! Asks a node, every two seconds, whether it is there, on the right chain, and synced.
+//!
+//! What each dialect is asked stands in `probe/`; what follows from it for calls, in `health` and
+//! `choice`. Invariant: an answer that is not understood never takes a node out, a well-formed
+//! genesis of another chain always does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chain::Dialect;
+use serde::de::DeserializeOwned;
+
+use crate::health::{Health, Standing};
+use crate::node::Node;
+use crate::{CallError, Cause};
+
+mod core;
+mod geth;
+mod monerod;
+
+/// A node's identity is asked again after this many probes (30 s), and after each failure.
+const IDENTITY_EVERY: u32 = 15;
+/// `RPC_IN_WARMUP` of the Core family, `src/rpc/protocol.h`.
+const IN_WARMUP: i64 = -28;
+/// `CORE_RPC_ERROR_CODE_CORE_BUSY` of monerod, `src/rpc/core_rpc_server_error_codes.h`.
+const CORE_BUSY: i64 = -9;
+/// Longest text of a node that is kept, in characters.
+const LONGEST_NOTE: usize = 400;
+
+/// What one probe saw.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Sight {
+    /// The node's state.
+    Seen(Tip),
+    /// The node says that it is starting.
+    WarmingUp,
+    /// An answer, but not the one that was asked for.
+    NotUnderstood(String),
+}
+
+/// Where a node stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Tip {
+    pub(crate) height: u64,
+    pub(crate) syncing: bool,
+}
+
+/// Who a node is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Identity {
+    /// `Some(Err)` says what is wrong; `None`: nothing was understood.
+    pub(crate) right: Option<Result<(), String>>,
+    pub(crate) version: Option<String>,
+    pub(crate) version_number: u64,
+}
+
+/// Probes `node` for ever.
+pub(crate) async fn keep_probing(node: Arc<Node>, interval: Duration) {
+    let mut until_identity = 0;
+    loop {
+        node.credentials.refresh();
+        let known = probe(&node, until_identity == 0).await;
+        until_identity = match known {
+            true if until_identity == 0 => IDENTITY_EVERY,
+            true => until_identity - 1,
+            false => 0,
+        };
+        node.health.probed.send_replace(true);
+        tokio::time::sleep(interval).await;
+    }
+}
+
+/// One probe. Whether the node's identity is known to be right.
+async fn probe(node: &Arc<Node>, ask_identity: bool) -> bool {
+    let before = node.health.standing();
+    let known = match look(node, ask_identity).await {
+        Ok((sight, identity)) => note_sight(&node.health, sight, identity, ask_identity),
+        Err(error) => {
+            note_failure(&node.health, &error);
+            false
+        }
+    };
+    let after = node.health.standing();
+    if after != before {
+        let (chain, host) = (node.chain().slug, node.host());
+        tracing::info!(chain, node = host, standing = ?after, "a node changed its standing");
+    }
+    known
+}
+
+pub(crate) async fn look(
+    node: &Arc<Node>,
+    ask_identity: bool,
+) -> Result<(Sight, Option<Identity>), CallError> {
+    let sight = understood(match node.chain().dialect {
+        Dialect::Core | Dialect::LegacyCore | Dialect::Zebrad | Dialect::Dcrd => {
+            core::tip(node).await
+        }
+        Dialect::Geth => geth::tip(node).await,
+        Dialect::Monerod => monerod::tip(node).await,
+    })?;
+    let Sight::Seen(tip) = &sight else { return Ok((sight, None)) };
+    if !ask_identity {
+        return Ok((sight, None));
+    }
+    let identity = match node.chain().dialect {
+        Dialect::Core | Dialect::LegacyCore | Dialect::Zebrad | Dialect::Dcrd => {
+            core::identity(node, tip.height).await?
+        }
+        Dialect::Geth => geth::identity(node).await?,
+        Dialect::Monerod => monerod::identity(node).await?,
+    };
+    Ok((sight, Some(identity)))
+}
+
+/// An answer is a sight whatever it says; no answer is an error.
+fn understood(answer: Result<Sight, CallError>) -> Result<Sight, CallError> {
+    match answer {
+        Err(CallError::Rpc { code: IN_WARMUP | CORE_BUSY, .. }) => Ok(Sight::WarmingUp),
+        Err(error @ (CallError::Rpc { .. } | CallError::Shape { .. })) => {
+            Ok(Sight::NotUnderstood(error.to_string()))
+        }
+        other => other,
+    }
+}
+
+fn note_sight(
+    health: &Health,
+    sight: Sight,
+    identity: Option<Identity>,
+    asked_identity: bool,
+) -> bool {
+    health.probe_answered();
+    let (tip, note) = match sight {
+        Sight::Seen(tip) => (Some(tip), None),
+        Sight::WarmingUp => (None, Some("the node is warming up".to_owned())),
+        Sight::NotUnderstood(text) => (None, Some(text)),
+    };
+    health.change_facts(|facts| {
+        facts.reachable = Some(true);
+        facts.note = note.clone().map(shortened);
+    });
+    let Some(tip) = tip else {
+        let warming = note.as_deref() == Some("the node is warming up");
+        health.set_standing(if warming { Standing::Syncing } else { Standing::Unprobed });
+        health.forget_height();
+        return false;
+    };
+    health.set_height(tip.height);
+    if let Some(identity) = identity {
+        note_identity(health, identity);
+    }
+    let right = health.facts().identity;
+    health.set_standing(match right {
+        Some(false) => Standing::Foreign,
+        None if asked_identity => Standing::Unprobed,
+        _ if tip.syncing => Standing::Syncing,
+        _ => Standing::Ready,
+    });
+    right == Some(true)
+}
+
+fn note_identity(health: &Health, identity: Identity) {
+    health.set_version_number(identity.version_number);
+    health.change_facts(|facts| {
+        facts.version = identity.version.map(shortened);
+        facts.identity = identity.right.as_ref().map(Result::is_ok);
+        facts.note = match identity.right {
+            Some(Ok(())) => None,
+            Some(Err(wrong)) => Some(shortened(wrong)),
+            None => Some("the node's genesis block could not be read".to_owned()),
+        };
+    });
+}
+
+fn note_failure(health: &Health, error: &CallError) {
+    let CallError::Node(failed) = error else {
+        // Every slot taken, by the node's word or ours: it lives.
+        return;
+    };
+    if failed.cause == Cause::Busy {
+        return;
+    }
+    health.probe_failed();
+    health.change_facts(|facts| {
+        facts.reachable = Some(failed.got_bytes);
+        facts.note = Some(shortened(failed.to_string()));
+    });
+}
+
+/// A text of a node, fit for a log line and a table.
+fn shortened(text: String) -> String {
+    let printable = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    printable.take(LONGEST_NOTE).collect()
+}
+
+/// Reads a result leniently: unknown members do no harm.
+fn read<T: DeserializeOwned>(raw: &serde_json::value::RawValue) -> Result<T, CallError> {
+    serde_json::from_str(raw.get()).map_err(|_| CallError::Shape { status: http::StatusCode::OK })
+}
+
+/// A result, or nothing where the node answers an error or something else than asked for.
+fn optional<T>(answer: Result<T, CallError>) -> Result<Option<T>, CallError> {
+    match answer {
+        Ok(value) => Ok(Some(value)),
+        Err(CallError::Rpc { .. } | CallError::Shape { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The fact that one hash is another, as an identity.
+fn same(what: &str, found: &str, expected: &str) -> Result<(), String> {
+    match found.eq_ignore_ascii_case(expected) {
+        true => Ok(()),
+        false => Err(format!("wrong chain: {what} is {found}, expected {expected}")),
+    }
+}
+
+/// Whether a text is a block hash of 32 bytes in hex, with or without `0x`.
+fn is_hash(text: &str) -> bool {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}

@@ -1,0 +1,46 @@
+//! What is known of a node at this moment, for readiness, metrics and people.
+//!
+//! Invariant: nothing in here is a secret; of the URL only host and port are shown.
+
+use crate::Standing;
+
+/// What is known of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeState {
+    /// Host and port.
+    pub host: String,
+    /// Whether the last probe reached it; `None` before the first.
+    pub reachable: Option<bool>,
+    /// Whether a first probe came to its end, whichever way.
+    pub probed: bool,
+    /// What the probes make of it.
+    pub standing: Standing,
+    /// Height of its best block.
+    pub height: Option<u64>,
+    /// What it calls itself.
+    pub version: Option<String>,
+    /// Whether it is a node of the right chain and network; `None` while unknown.
+    pub identity: Option<bool>,
+    /// Left out because its calls fail, as long as there are others.
+    pub ejected: bool,
+    /// Calls that hold a slot or wait for one.
+    pub in_flight: usize,
+    /// Answers that are being read without a slot.
+    pub open_answers: usize,
+    /// Unused connections.
+    pub idle_connections: usize,
+    /// What is wrong with it, for people.
+    pub note: Option<String>,
+}
+
+impl NodeState {
+    /// Whether it is syncing or warming up.
+    pub fn syncing(&self) -> bool {
+        self.standing == Standing::Syncing
+    }
+
+    /// Whether calls may go to it.
+    pub fn usable(&self) -> bool {
+        matches!(self.standing, Standing::Unprobed | Standing::Ready)
+    }
+}
