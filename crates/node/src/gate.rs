@@ -167,6 +167,7 @@ impl Gate {
             let id = state.next_waiter;
             state.next_waiter += 1;
             state.queue.push_back(Waiter { id, account, weight, admitted });
+            self.show_load(&state);
             (id, admission)
         };
         let mut waiting = Waiting { gate: self, id, account, weight, admission, taken: false };

@@ -30,7 +30,7 @@ impl fmt::Debug for Secret {
 
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Secret, D::Error> {
-        deserializer.deserialize_string(TextOnly)
+        deserializer.deserialize_any(TextOnly)
     }
 }
 
