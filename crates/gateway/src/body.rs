@@ -23,7 +23,7 @@ pub(crate) struct Hold {
     pub(crate) permit: Option<Permit>,
     /// Units to give back should the node's answer break off.
     pub(crate) units: u32,
-    pub(crate) in_flight: Option<InFlight>,
+    pub(crate) _in_flight: Option<InFlight>,
     pub(crate) buffered: Option<Buffered>,
 }
 

@@ -71,7 +71,7 @@ impl Call<'_> {
             Dialect::LegacyCore | Dialect::Monerod => true,
             Dialect::Dcrd => id.is_some_and(|id| id != b"null"),
             Dialect::Core | Dialect::Zebrad | Dialect::Geth => {
-                id.is_some() || !jsonrpc.is_some_and(|raw| unescape(raw) == "\"2.0\"")
+                id.is_some() || jsonrpc.is_none_or(|raw| unescape(raw) != "\"2.0\"")
             }
         }
     }

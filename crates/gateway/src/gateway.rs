@@ -106,7 +106,7 @@ impl Gateway {
     }
 
     /// Id and body of an answer to something that is no HTTP request.
-    pub fn http_refusal(&self) -> (RequestId, bytes::Bytes) {
+    pub fn refuse_unreadable(&self) -> (RequestId, bytes::Bytes) {
         self.metrics.refusal(Reason::InvalidRequest);
         let refusal =
             Refusal::saying(Reason::InvalidRequest, "not an HTTP request that can be read");

@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn refusals_take_their_places() {
-        let cases: [(&[Option<&str>], &[&str], &str); 5] = [
+        type Case<'a> = (&'a [Option<&'a str>], &'a [&'a str], &'a str);
+        let cases: [Case<'_>; 5] = [
             (
                 &[None, Some("R"), None],
                 &["[{\"a\":1}, {\"b\":[2]} ]\n"],

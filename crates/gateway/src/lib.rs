@@ -27,6 +27,7 @@ mod metrics;
 mod refusal;
 mod route;
 mod rpc;
+mod serve;
 mod settings;
 mod split;
 mod visit;

@@ -94,7 +94,7 @@ async fn walk(
         Ok(text) => text,
         Err(refusal) => return Err(desk.refuse_body(refusal)),
     };
-    let hold = Hold { in_flight: Some(in_flight), buffered: Some(buffered), ..Hold::default() };
+    let hold = Hold { _in_flight: Some(in_flight), buffered: Some(buffered), ..Hold::default() };
     match envelope::read(&text, desk.caller.plan().batch_size as usize) {
         Err(_) => Err(desk.charge(Reason::Unreadable.into(), Echo::default())),
         Ok(Posted::Neither) => Err(desk.charge(Reason::InvalidRequest.into(), Echo::default())),

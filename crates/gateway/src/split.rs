@@ -5,7 +5,7 @@
 //! them under a cap.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use futures_util::stream::{self, StreamExt};
+use futures_util::stream::{FuturesOrdered, StreamExt};
 
 use crate::call::Call;
 use crate::forward::{Errand, Failure, forward};
@@ -38,8 +38,7 @@ impl<'a, F: Fn(&Call<'a>) -> Errand<'a>> Split<'a, F> {
     /// # Errors
     /// The first failure, if no call was answered.
     pub(crate) async fn run(&self, buffered: &mut Buffered) -> Result<Joined, (Failure, u32)> {
-        let mut outcomes: Vec<Result<Bytes, Failure>> =
-            stream::iter(self.calls).map(|call| self.one(call)).buffered(AT_ONCE).collect().await;
+        let mut outcomes = self.all().await;
         for (call, outcome) in self.calls.iter().zip(&mut outcomes) {
             // The batch may have been in its own way: its busy calls get a second chance, alone.
             if *outcome == Err(Failure::of(Reason::NodeBusy)) {
@@ -53,6 +52,22 @@ impl<'a, F: Fn(&Call<'a>) -> Errand<'a>> Split<'a, F> {
             Some(failure) if outcomes.iter().all(Result::is_err) => Err((failure, refund)),
             _ => Ok(Joined { parts: self.parts(outcomes), refund }),
         }
+    }
+
+    /// The outcome of every call, in order, with few of them under way at once.
+    async fn all(&self) -> Vec<Result<Bytes, Failure>> {
+        let mut outcomes = Vec::with_capacity(self.calls.len());
+        let mut under_way = FuturesOrdered::new();
+        for call in self.calls {
+            if under_way.len() == AT_ONCE {
+                outcomes.extend(under_way.next().await);
+            }
+            under_way.push_back(self.one(call));
+        }
+        while let Some(outcome) = under_way.next().await {
+            outcomes.push(outcome);
+        }
+        outcomes
     }
 
     async fn one(&self, call: &Call<'a>) -> Result<Bytes, Failure> {

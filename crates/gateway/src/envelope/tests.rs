@@ -84,7 +84,7 @@ fn params_may_be_absent_null_array_or_object() {
 
 #[test]
 fn batch_is_counted_whole_but_kept_up_to_the_limit() {
-    let text = format!("[{}]", vec![r#"{"method":"m"}"#; 9].join(","));
+    let text = format!("[{}]", [r#"{"method":"m"}"#; 9].join(","));
     match read(text.as_bytes(), 5) {
         Ok(Posted::Batch { elements, count }) => assert_eq!((elements.len(), count), (5, 9)),
         other => panic!("{other:?}"),

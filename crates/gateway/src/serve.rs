@@ -1,0 +1,23 @@
+//! The gateway behind a listener.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use listen::{HttpRefusal, Serve};
+
+use crate::{Body, Gateway};
+
+impl Serve for Gateway {
+    type Body = Body;
+
+    async fn serve(self: &Arc<Self>, request: Request<Incoming>, peer: IpAddr) -> Response<Body> {
+        self.call(request, peer).await
+    }
+
+    fn http_refusal(&self) -> HttpRefusal {
+        let (id, body) = self.refuse_unreadable();
+        HttpRefusal { content_type: "application/json", request_id: id.to_string(), body }
+    }
+}
