@@ -1,6 +1,8 @@
 //! The gateway over real HTTP: against recorded nodes, against nodes that break, against clients
 //! that misbehave.
 
+#![allow(clippy::unwrap_used, reason = "a test says with a panic what went wrong")]
+
 mod batches;
 mod charging;
 mod clients;
