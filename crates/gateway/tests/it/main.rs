@@ -6,6 +6,7 @@
 mod batches;
 mod charging;
 mod clients;
+mod live;
 mod recordings;
 mod refusals;
 mod rig;
