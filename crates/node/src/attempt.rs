@@ -10,7 +10,7 @@ use std::future::poll_fn;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, HeaderMap, TRANSFER_ENCODING};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use http::response::Parts;
 use http::{Method, Request, Response, StatusCode, Uri};
 use http_body::Body;
@@ -69,7 +69,12 @@ impl Node {
                 Err(error) if error.sent == Sent::Nothing && error.reused_connection => {
                     wire = self.line.connection().await?;
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    if error.cause == Cause::Broken && error.reused_connection {
+                        self.line.forget_unused();
+                    }
+                    return Err(error);
+                }
             }
         }
     }
@@ -84,6 +89,10 @@ impl Attempt<'_> {
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = presented.headers.clone();
+        if self.body.is_empty() {
+            // hyper leaves the length out here; monerod wants one.
+            request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+        }
         if let (Some(session), Some(login)) = (&mut wire.digest, &presented.digest) {
             let value = session.authorize(login, self.uri.path());
             request.headers_mut().insert(AUTHORIZATION, value);

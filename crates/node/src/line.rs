@@ -60,6 +60,13 @@ impl Line {
         }
     }
 
+    /// Closes all unused connections: one of them turned out to be dead, so the others are likely
+    /// to be, and the next attempt shall not find out one by one.
+    pub(crate) fn forget_unused(&self) {
+        let dead = std::mem::take(&mut *self.lock());
+        drop(dead);
+    }
+
     /// Closes the connections that have been unused for too long.
     pub(crate) fn sweep(&self, now: Instant) {
         let stale: Vec<Box<Wire>> = {
