@@ -98,7 +98,7 @@ fn read(raw: &str) -> Option<Call<'_>> {
 fn is_id(raw: &str) -> bool {
     match json::kind(raw) {
         Kind::Null | Kind::Text => true,
-        Kind::Number => raw.parse::<i64>().is_ok() || raw.parse::<u64>().is_ok(),
+        Kind::Number => raw.parse::<i64>().is_ok(),
         _ => false,
     }
 }

@@ -1,14 +1,15 @@
 //! The wire of Bitcoin Core and its forks (src/httprpc.cpp, src/rpc/request.cpp, src/rest.cpp).
 //!
 //! Core since 28.0 knows JSON-RPC 2.0 and leaves an absent id absent; its forks know the legacy
-//! shape alone, with `"id":null`. Univalue takes the first of duplicate members. Invariant: the
-//! `id` goes out as the text it came in.
+//! shape alone, with `"id":null`. Univalue takes the first of duplicate members. Invariant: a
+//! number as `id` goes out as the text it came in.
 
 use bytes::Bytes;
 
 use crate::chunks::Chunks;
 use crate::json::{self, Kind};
 use crate::player::{Found, Player};
+use crate::univalue;
 use crate::wire::{Reply, Request};
 
 const INVALID_REQUEST: i64 = -32600;
@@ -150,8 +151,8 @@ fn call(player: &Player, age: Age, raw: &str, caller: &mut Caller) -> (Outcome, 
         |name: &str| members.iter().find(|(found, _)| found == name).map(|(_, value)| *value);
     let id = member("id");
     *caller = match age {
-        Age::Modern => Caller { id: id.map(str::to_owned), v2: false },
-        Age::Legacy => Caller { id: Some(id.unwrap_or("null").to_owned()), v2: false },
+        Age::Modern => Caller { id: id.map(univalue::written), v2: false },
+        Age::Legacy => Caller { id: Some(univalue::written(id.unwrap_or("null"))), v2: false },
     };
     if age == Age::Modern {
         match version(member("jsonrpc")) {

@@ -27,6 +27,7 @@ mod recording;
 mod replay;
 mod server;
 mod sources;
+mod univalue;
 mod wire;
 mod zebrad;
 
