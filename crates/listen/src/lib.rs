@@ -20,4 +20,4 @@ pub use bind::{BindError, bind, connections_allowed};
 pub use drain::{Drain, Phase};
 pub use limits::Limits;
 pub use serve::{HttpRefusal, Serve};
-pub use tls::{Tls, TlsError};
+pub use tls::{Renewed, Tls, TlsError};

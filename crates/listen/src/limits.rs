@@ -26,7 +26,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             max_connections: 16_384,
-            max_head_bytes: 64 * 1024,
+            max_head_bytes: 32 * 1024,
             head_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(75),
             write_stall_timeout: Duration::from_secs(60),

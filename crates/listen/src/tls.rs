@@ -22,6 +22,19 @@ struct Files {
     config: ArcSwap<ServerConfig>,
 }
 
+/// A certificate that was read again and not yet put to use.
+pub struct Renewed {
+    files: Arc<Files>,
+    config: Arc<ServerConfig>,
+}
+
+impl Renewed {
+    /// Puts it to use for new connections.
+    pub fn put(self) {
+        self.files.config.store(self.config);
+    }
+}
+
 /// Why a certificate or its key cannot be used. The texts name the file, never its content.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
@@ -66,8 +79,16 @@ impl Tls {
     /// # Errors
     /// As [`Tls::load`]; the certificate in use then stays.
     pub fn reload(&self) -> Result<(), TlsError> {
-        self.0.config.store(Arc::new(read(&self.0.cert, &self.0.key)?));
-        Ok(())
+        self.renewed().map(Renewed::put)
+    }
+
+    /// Reads the same files again without using them yet, so that several listeners change
+    /// together or not at all.
+    ///
+    /// # Errors
+    /// As [`Tls::load`].
+    pub fn renewed(&self) -> Result<Renewed, TlsError> {
+        Ok(Renewed { config: Arc::new(read(&self.0.cert, &self.0.key)?), files: self.0.clone() })
     }
 
     pub(crate) fn config(&self) -> Arc<ServerConfig> {
