@@ -17,6 +17,7 @@ mod store;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ::chain::Chain;
 use meter::{PlanConfig, Plans};
@@ -87,6 +88,29 @@ impl Config {
         Ok(config)
     }
 
+    /// Reads what of a configuration holds for the demo: log, listener limits, metrics. Chains,
+    /// store and plans are its own. Without `file` no file is read.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn of_demo(
+        file: Option<&Path>,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Config, ConfigError> {
+        let read = match file {
+            Some(_) => Config::load(file, variables)?,
+            None => environment::merge(Path::new(DEFAULT_FILE), "", variables)?,
+        };
+        let config = Config {
+            log: read.log,
+            gateway: read.gateway,
+            metrics: read.metrics,
+            ..Config::default()
+        };
+        config.check().map_err(|(field, problem)| ConfigError::Value { field, problem })?;
+        Ok(config)
+    }
+
     /// Returns every plan: the built-in ones and the operator's own.
     pub fn plans(&self) -> Plans {
         Plans::with(self.plan.clone()).expect("checked when the configuration was read")
@@ -100,6 +124,32 @@ impl Config {
             Some(served.expect("checked when the configuration was read"))
         };
         ::chain::ALL.iter().filter_map(served).collect()
+    }
+
+    /// Returns how long calls are served on after the end was asked for.
+    pub fn drain_grace(&self) -> Duration {
+        Duration::from_secs(self.serve.drain_grace_secs)
+    }
+
+    /// Returns the fields that differ in `new` and that a running process cannot change.
+    pub fn needs_restart(&self, new: &Config) -> Vec<&'static str> {
+        let files = |config: &Config| {
+            let metrics = config.metrics.as_ref();
+            let gateway = (config.gateway.tls_cert.clone(), config.gateway.tls_key.clone());
+            (gateway, metrics.map(|metrics| (metrics.tls_cert.clone(), metrics.tls_key.clone())))
+        };
+        let address = |config: &Config| config.metrics.as_ref().map(|metrics| metrics.listen);
+        let limits = |config: &Config| config.gateway.limits(usize::MAX);
+        let changed = [
+            ("store.dir", self.store != new.store),
+            ("[log]", self.log != new.log),
+            ("serve.drain_grace_secs", self.serve != new.serve),
+            ("gateway.listen", self.gateway.listen != new.gateway.listen),
+            ("metrics.listen", address(self) != address(new)),
+            ("the name of a TLS file", files(self) != files(new)),
+            ("a limit of connections", limits(self) != limits(new)),
+        ];
+        changed.into_iter().filter(|(_, differs)| *differs).map(|(field, _)| field).collect()
     }
 
     fn settle_paths(&mut self, folder: &Path) {

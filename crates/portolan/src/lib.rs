@@ -1,6 +1,14 @@
 //! The program: its command line, its configuration, its start and its end.
 //!
 //! Puts the crates below together and leaves the work to them. Invariant: results go to standard
-//! output, logs and errors to standard error.
+//! output, logs and errors to standard error, and no secret to any of them but a new key.
 
+pub mod cli;
 pub mod config;
+mod demo;
+mod failure;
+mod log;
+mod run;
+mod serve;
+
+pub use run::run;

@@ -1,3 +1,7 @@
-//! The program.
+//! The program `portolan`. Everything is in the library.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    portolan::run(std::env::args_os())
+}

@@ -1,0 +1,43 @@
+//! `portolan usage`: what an account used.
+
+use jiff::Timestamp;
+use meter::{HourView, ServiceUsage, UsageView};
+
+use super::account::open;
+use super::key::utc;
+use super::output::{Output, number, table};
+use super::{UsageArgs, time};
+use crate::config::Config;
+use crate::failure::Failure;
+
+/// Prints the units of an account, as its quotas count them.
+pub(crate) fn run(config: &Config, args: &UsageArgs, output: Output) -> Result<(), Failure> {
+    let since = match &args.since {
+        Some(text) => Some(utc(time::moment_before(text, Timestamp::now()))?),
+        None => None,
+    };
+    let usage = open(config)?.usage(&args.account, since)?;
+    Ok(output.print(&usage, people)?)
+}
+
+fn people(usage: &UsageView) -> String {
+    let row = |name: &str, used: &ServiceUsage| {
+        vec![name.to_owned(), number(Some(used.today)), number(Some(used.month))]
+    };
+    let sums = [row("gateway", &usage.gateway), row("explorer", &usage.explorer)];
+    let sums = table(&["units", "today", "this month"], &sums);
+    if usage.hours.is_empty() {
+        return sums;
+    }
+    let row = |hour: &HourView| {
+        vec![
+            hour.hour.to_string(),
+            hour.service.to_owned(),
+            hour.key.clone(),
+            hour.chain.clone(),
+            number(Some(hour.units)),
+        ]
+    };
+    let rows: Vec<_> = usage.hours.iter().map(row).collect();
+    format!("{sums}\n{}", table(&["hour (UTC)", "service", "key", "chain", "units"], &rows))
+}

@@ -1,0 +1,156 @@
+//! `portolan demo`: everything at once on recorded nodes.
+//!
+//! Starts a recorded node for every chain, the services on them, an account and a fresh key, and
+//! says what to try. Invariant: it needs nothing that is not in the program, and leaves nothing
+//! behind but the folder it was told to use.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use meter::{Admin, Clock, KeyOptions, PlanConfig};
+use node::NodeConfig;
+use replay::{Replay, ReplayOptions};
+use serde_json::json;
+
+use crate::cli::DemoArgs;
+use crate::cli::output::Output;
+use crate::config::{ChainConfig, Config};
+use crate::failure::Failure;
+use crate::log;
+use crate::run::variables;
+use crate::serve::{House, Signals, end};
+
+/// The account that the key belongs to, and its plan.
+const NAME: &str = "demo";
+
+/// Runs the demo until a signal ends it.
+pub(crate) fn run(
+    args: &DemoArgs,
+    file: Option<&Path>,
+    output: Output,
+) -> Result<ExitCode, Failure> {
+    let base = Config::of_demo(file, variables()?)?;
+    log::start(&base.log);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let temporary = match args.dir {
+        Some(_) => None,
+        None => Some(tempfile::Builder::new().prefix("portolan-demo-").tempdir()?),
+    };
+    let dir = match (&args.dir, &temporary) {
+        (Some(dir), _) => dir.clone(),
+        (None, Some(temporary)) => temporary.path().to_owned(),
+        (None, None) => PathBuf::new(),
+    };
+    let code = runtime.block_on(demo(args, base, dir, output));
+    runtime.shutdown_background();
+    if let Some(temporary) = temporary {
+        temporary.close()?;
+    }
+    code
+}
+
+async fn demo(
+    args: &DemoArgs,
+    mut config: Config,
+    dir: PathBuf,
+    output: Output,
+) -> Result<ExitCode, Failure> {
+    let mut signals = Signals::new()?;
+    for (name, address) in [("explorer", args.explorer), ("console", args.console)] {
+        if address.is_some() {
+            tracing::warn!("the {name} is not built yet; the demo runs without it");
+        }
+    }
+    let start = async {
+        let nodes = recorded_nodes().await?;
+        config.store.dir = dir;
+        config.gateway.listen = args.gateway.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 0)));
+        config.plan.insert(NAME.into(), plan());
+        config.chain =
+            nodes.iter().map(|(slug, node)| ((*slug).into(), chain(slug, node))).collect();
+        let house = House::open(config.clone()).await?;
+        house.probed().await;
+        let key = tokio::task::spawn_blocking(move || fresh_key(&config)).await??;
+        Ok::<_, Failure>((nodes, house, key))
+    };
+    let (nodes, house, key) = tokio::select! {
+        started = start => started?,
+        () = signals.end() => return Ok(ExitCode::SUCCESS),
+    };
+    let gateway = format!("http://{}", house.gateway_address());
+    output.print(&json!({ "gateway": gateway, "key": key }), |_| what_to_try(&gateway, &key))?;
+    signals.end().await;
+    let code = end(house, signals, Duration::ZERO).await;
+    drop(nodes);
+    Ok(code)
+}
+
+/// A recorded node for every chain that has a recording.
+async fn recorded_nodes() -> Result<Vec<(&'static str, Replay)>, Failure> {
+    let mut nodes = Vec::new();
+    for chain in chain::ALL {
+        nodes.push((chain.slug, Replay::start(chain.slug, ReplayOptions::default()).await?));
+    }
+    Ok(nodes)
+}
+
+/// The recordings are of private networks, where blocks are made at will.
+fn chain(slug: &str, node: &Replay) -> ChainConfig {
+    let private = |chain: &'static chain::Chain| {
+        // Where a chain has two (dcr: simnet, regnet), the recording is of the first.
+        chain.networks.iter().find(|network| network.kind == chain::NetworkKind::Regtest)
+    };
+    let network = chain::find(slug).and_then(private).map_or("mainnet", |network| network.name);
+    ChainConfig {
+        network: network.into(),
+        nodes: vec![NodeConfig::new(node.url())],
+        ..ChainConfig::default()
+    }
+}
+
+/// A plan that nobody trying things out will ever meet the limits of.
+fn plan() -> PlanConfig {
+    PlanConfig { requests_per_second: 100_000, batch_size: Some(1000), ..PlanConfig::default() }
+}
+
+/// Makes a key, and the account for it unless the folder has it from an earlier demo.
+fn fresh_key(config: &Config) -> Result<String, Failure> {
+    let admin = Admin::open(&config.store.dir, config.plans(), Clock::system())?;
+    if admin.list_accounts()?.iter().any(|account| account.name == NAME) {
+        admin.set_plans(NAME, Some(NAME), Some(NAME))?;
+    } else {
+        admin.add_account(NAME, Some(NAME), Some(NAME))?;
+    }
+    let options = KeyOptions { label: Some("demo".into()), ..KeyOptions::default() };
+    Ok(admin.add_key(NAME, options)?.key.reveal().to_owned())
+}
+
+/// What a person reads: a call for each chain.
+fn what_to_try(gateway: &str, key: &str) -> String {
+    let mut text = format!(
+        "Portolan serves nine recorded nodes. A key without quotas, for this demo alone:\n\n  export KEY={key}\n\nThe height of each chain's tip:\n\n"
+    );
+    for chain in chain::ALL {
+        let call = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"{}","params":{}}}"#,
+            tip_method(chain),
+            if matches!(chain.family, chain::Family::Ring) { "{}" } else { "[]" },
+        );
+        text += &format!(
+            "  curl -s {gateway}/v1/rpc/{} -H \"X-API-Key: $KEY\" -d '{call}'   # {}\n",
+            chain.slug, chain.name
+        );
+    }
+    text + "\nControl-C stops it."
+}
+
+/// The method that tells the height of a chain's tip.
+fn tip_method(chain: &chain::Chain) -> &'static str {
+    match chain.family {
+        chain::Family::Utxo => "getblockcount",
+        chain::Family::Account => "eth_blockNumber",
+        chain::Family::Ring => "get_block_count",
+    }
+}

@@ -1,0 +1,100 @@
+//! From the words of the command line to an exit code.
+//!
+//! 0: done. 1: it failed, one line on standard error says why. 2: the words make no sense.
+//! With `--json` a failure is `{"error":TEXT}` on standard output besides.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde_json::json;
+
+use crate::cli::output::Output;
+use crate::cli::{Cli, Command, account, check, key, plan, usage};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::{demo, serve};
+
+/// The exit code for words that make no sense.
+const USAGE: u8 = 2;
+
+/// Runs the program with these arguments, the first being its name.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let wants_json = arguments.iter().any(|argument| argument == "--json");
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => return misunderstood(&error, wants_json),
+    };
+    match carry_out(&cli) {
+        Ok(code) => code,
+        Err(failure) => {
+            report(&failure.to_string(), cli.json);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn carry_out(cli: &Cli) -> Result<ExitCode, Failure> {
+    let output = Output { json: cli.json };
+    if let Command::Demo(args) = &cli.command {
+        return demo::run(args, cli.config.as_deref(), output);
+    }
+    let config = Config::load(cli.config.as_deref(), variables()?)?;
+    match &cli.command {
+        Command::Demo(_) => {}
+        Command::Serve(args) => return serve::run(cli.config.as_deref(), config, &args.only),
+        Command::Check => return check::run(&config, output),
+        Command::Account(command) => account::run(&config, command, output)?,
+        Command::Key(command) => key::run(&config, command, output)?,
+        Command::Plan(command) => plan::run(&config, command, output)?,
+        Command::Usage(args) => usage::run(&config, args, output)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The variables of the environment that concern us.
+///
+/// # Errors
+/// One of them is not UTF-8.
+pub fn variables() -> Result<Vec<(String, String)>, Failure> {
+    let mut variables = Vec::new();
+    for (name, text) in std::env::vars_os() {
+        let Ok(name) = name.into_string() else { continue };
+        if name.to_ascii_uppercase().starts_with("PORTOLAN__") {
+            let text =
+                text.into_string().map_err(|_| Failure::new(format!("{name}: not UTF-8")))?;
+            variables.push((name, text));
+        }
+    }
+    Ok(variables)
+}
+
+/// Help and version are answers; anything else is a misunderstanding.
+fn misunderstood(error: &clap::Error, json: bool) -> ExitCode {
+    if !error.use_stderr() {
+        // Nobody is left to tell if standard output is closed.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let text = error.render().to_string();
+    eprint!("{text}");
+    if json {
+        let line = text.lines().next().unwrap_or_default();
+        print_error(line.trim_start_matches("error: "));
+    }
+    ExitCode::from(USAGE)
+}
+
+fn report(text: &str, json: bool) {
+    eprintln!("portolan: {text}");
+    if json {
+        print_error(text);
+    }
+}
+
+fn print_error(text: &str) {
+    // Nobody is left to tell if standard output is closed.
+    let _ = writeln!(std::io::stdout(), "{}", json!({ "error": text }));
+}

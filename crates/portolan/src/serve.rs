@@ -1,0 +1,78 @@
+//! `portolan serve`: the services on real nodes.
+//!
+//! Starts them, re-reads the configuration on SIGHUP, ends on SIGTERM or SIGINT. Leaves requests
+//! to the services. Invariant: whatever a re-read configuration holds, what runs either takes all
+//! of it or stays as it was.
+
+mod chains;
+mod health;
+mod health_page;
+mod house;
+mod signals;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::cli::ServiceName;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::log;
+use crate::run::variables;
+
+pub(crate) use health_page::{is_usable, word};
+pub(crate) use house::House;
+pub(crate) use signals::{Signal, Signals};
+
+/// Serves until a signal ends it.
+pub(crate) fn run(
+    file: Option<&Path>,
+    config: Config,
+    only: &[ServiceName],
+) -> Result<ExitCode, Failure> {
+    log::start(&config.log);
+    for service in only {
+        match service {
+            ServiceName::Gateway => {}
+            ServiceName::Explorer => return Err(Failure::new("the explorer is not built yet")),
+            ServiceName::Console => return Err(Failure::new("the console is not built yet")),
+        }
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let code = runtime.block_on(serve(file.map(Path::to_owned), config));
+    // A stalled name look-up must not hold up an end that was asked for.
+    runtime.shutdown_background();
+    code
+}
+
+async fn serve(file: Option<PathBuf>, config: Config) -> Result<ExitCode, Failure> {
+    let mut signals = Signals::new()?;
+    let grace = config.drain_grace();
+    let mut house = House::open(config).await?;
+    loop {
+        match signals.next().await {
+            Signal::Reload => {
+                let read = || Ok(Config::load(file.as_deref(), variables()?)?);
+                match read().and_then(|config| house.reload(config)) {
+                    Ok(()) => tracing::info!("took the new configuration"),
+                    Err(failure) => tracing::error!(%failure, "kept the old configuration"),
+                }
+            }
+            Signal::End => return Ok(end(house, signals, grace).await),
+        }
+    }
+}
+
+/// Drains; a second signal ends at once.
+pub(crate) async fn end(
+    house: House,
+    mut signals: Signals,
+    grace: std::time::Duration,
+) -> ExitCode {
+    tokio::select! {
+        () = house.close(grace) => ExitCode::SUCCESS,
+        () = signals.end() => {
+            tracing::warn!("a second signal; ending at once");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What readiness and metrics say.
+//!
+//! Invariant: labels come from closed sets (slugs, places in the configuration), and of a node
+//! nothing is shown but host, port and what it says of itself (decision B15).
+
+use std::sync::Arc;
+
+use node::{NodeState, Pool, Standing};
+use prometheus::{IntGaugeVec, Opts, Registry, TextEncoder};
+use serde::Serialize;
+
+/// Readiness of the process.
+#[derive(Serialize)]
+struct Readiness {
+    ready: bool,
+    draining: bool,
+    store: &'static str,
+    chains: Vec<ChainState>,
+}
+
+/// One chain.
+#[derive(Serialize)]
+struct ChainState {
+    chain: &'static str,
+    network: &'static str,
+    usable: bool,
+    height: Option<u64>,
+    nodes: Vec<NodeView>,
+}
+
+/// One node.
+#[derive(Serialize)]
+struct NodeView {
+    host: String,
+    state: &'static str,
+    height: Option<u64>,
+    version: Option<String>,
+    note: Option<String>,
+}
+
+/// Returns whether calls can be served, and the page that says so: at least one node is usable,
+/// the store answers and the process does not drain.
+pub(super) fn readiness(
+    draining: bool,
+    store_answers: bool,
+    pools: &[Arc<Pool>],
+) -> (bool, String) {
+    let chains: Vec<ChainState> = pools.iter().map(|pool| chain_state(pool)).collect();
+    let ready = !draining && store_answers && chains.iter().any(|chain| chain.usable);
+    let page = Readiness {
+        ready,
+        draining,
+        store: if store_answers { "open" } else { "unavailable" },
+        chains,
+    };
+    (ready, serde_json::to_string(&page).unwrap_or_default() + "\n")
+}
+
+fn chain_state(pool: &Pool) -> ChainState {
+    let states = pool.states();
+    ChainState {
+        chain: pool.chain().slug,
+        network: pool.network().name,
+        usable: states.iter().any(is_usable),
+        height: pool.tip(),
+        nodes: states.into_iter().map(node_view).collect(),
+    }
+}
+
+/// Can calls be answered through it, as far as is known? A node that no probe has reached is tried
+/// all the same, but nobody should be sent here for it.
+pub(crate) fn is_usable(state: &NodeState) -> bool {
+    state.usable() && state.reachable != Some(false) && !state.ejected
+}
+
+fn node_view(state: NodeState) -> NodeView {
+    NodeView {
+        state: word(&state),
+        host: state.host,
+        height: state.height,
+        version: state.version,
+        note: state.note,
+    }
+}
+
+/// The state of a node in one word.
+pub(crate) fn word(state: &NodeState) -> &'static str {
+    match state.standing {
+        Standing::Foreign => "wrong chain",
+        _ if state.reachable == Some(false) => "unreachable",
+        Standing::Syncing => "syncing",
+        _ if state.ejected => "ejected",
+        Standing::Ready => "ready",
+        Standing::Unprobed => "unprobed",
+    }
+}
+
+/// Returns the page of Prometheus: what the gateway counts, and a line for each node.
+pub(super) fn metrics(gateway: &Registry, pools: &[Arc<Pool>]) -> String {
+    let mut families = gateway.gather();
+    families.extend(nodes(pools).gather());
+    TextEncoder::new().encode_to_string(&families).unwrap_or_default()
+}
+
+fn nodes(pools: &[Arc<Pool>]) -> Registry {
+    let registry = Registry::new();
+    let gauge = |name: &str, help: &str| {
+        let gauge = IntGaugeVec::new(Opts::new(name, help), &["chain", "node"])
+            .expect("the name and the labels are valid");
+        registry.register(Box::new(gauge.clone())).expect("each name is registered once");
+        gauge
+    };
+    let usable = gauge("node_usable", "1 if calls go to the node");
+    let height = gauge("node_height_blocks", "Height of the node's best block");
+    let in_flight = gauge("node_in_flight_calls", "Calls that hold a slot or wait for one");
+    for pool in pools {
+        for (place, state) in pool.states().iter().enumerate() {
+            let place = place.to_string();
+            let labels = [pool.chain().slug, place.as_str()];
+            usable.with_label_values(&labels).set(is_usable(state).into());
+            in_flight.with_label_values(&labels).set(wide(state.in_flight));
+            if let Some(blocks) = state.height {
+                height.with_label_values(&labels).set(i64::try_from(blocks).unwrap_or(i64::MAX));
+            }
+        }
+    }
+    registry
+}
+
+fn wide(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,208 @@
+//! The administration commands, as a person or a script runs them.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    dead_code,
+    reason = "tests; each uses a part of program"
+)]
+
+mod program;
+
+use program::Folder;
+use serde_json::json;
+
+const LAB: &str = "[plan.lab]\nrequests_per_second = 1000\n";
+
+#[test]
+fn accounts_are_added_changed_and_listed() {
+    let folder = Folder::with(LAB);
+    let added = folder.json(&["account", "add", "shop"]);
+    assert_eq!(added["name"], "shop");
+    assert_eq!((&added["gateway_plan"], &added["explorer_plan"]), (&json!("Free"), &json!("Free")));
+    let id = added["id"].as_str().unwrap();
+    let changed = folder.json(&["account", "plan", id, "--gateway-plan", "LAB"]);
+    assert_eq!(changed["gateway_plan"], "lab");
+    assert_eq!(changed["explorer_plan"], "Free");
+    assert_eq!(folder.json(&["account", "suspend", "shop"])["suspended"], true);
+    assert_eq!(folder.json(&["account", "resume", "shop"])["suspended"], false);
+    let all = folder.json(&["account", "list"]);
+    assert_eq!(all.as_array().unwrap().len(), 1);
+    assert_eq!(all[0]["name"], "shop");
+    let table = folder.run(&["account", "list"]);
+    assert!(table.out.starts_with("id") && table.out.contains("shop"), "{}", table.out);
+    assert_eq!(table.err, "");
+}
+
+#[test]
+fn keys_are_made_capped_rotated_revoked_and_listed() {
+    let folder = Folder::with("");
+    folder.json(&["account", "add", "shop"]);
+    let words = [
+        "key",
+        "add",
+        "shop",
+        "--label",
+        "ci",
+        "--daily-cap",
+        "5",
+        "--expires",
+        "90d",
+        "--chains",
+        "btc,ltc",
+        "--methods",
+        "getblockcount",
+        "--networks",
+        "10.0.0.0/8",
+        "--origins",
+        "https://shop.example",
+    ];
+    let made = folder.json(&words);
+    let (id, key) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
+    assert_eq!((key.len(), &key[..4]), (42, "ptl_"));
+    assert_eq!(made.as_object().unwrap().len(), 2);
+    assert_eq!(folder.json(&["key", "cap", id, "7"])["daily_cap"], 7);
+    assert_eq!(folder.json(&["key", "cap", id, "none"])["daily_cap"], json!(null));
+    let next = folder.json(&["key", "rotate", id, "--overlap", "1h"]);
+    assert_ne!(next["key"], made["key"]);
+    let listed = folder.json(&["key", "list", "shop"]);
+    assert_eq!(listed.as_array().unwrap().len(), 2);
+    assert_eq!(listed[0]["scopes"]["chains"], json!(["btc", "ltc"]));
+    assert_eq!(listed[1]["label"], "ci");
+    assert_eq!(folder.json(&["key", "revoke", id])["revoked"], true);
+    let table = folder.run(&["key", "list", "shop"]);
+    assert!(table.out.contains("revoked") && table.out.contains(&key[..12]), "{}", table.out);
+    let all = format!("{listed}{}", table.out);
+    assert!(!all.contains(&key[12..]), "the key is shown again: {all}");
+    let shown = folder.run(&["key", "add", "shop"]);
+    assert!(shown.out.contains("ptl_") && shown.err.is_empty());
+}
+
+#[test]
+fn plans_and_usage_are_shown() {
+    let folder = Folder::with(LAB);
+    let plans = folder.json(&["plan", "list"]);
+    let names: Vec<&str> =
+        plans.as_array().unwrap().iter().map(|plan| plan["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["Free", "Starter", "Pro", "lab"]);
+    assert_eq!(plans[0]["daily"], 10_000);
+    let table = folder.run(&["plan", "list"]);
+    assert!(table.out.contains("25,000,000"), "{}", table.out);
+    folder.json(&["account", "add", "shop"]);
+    let usage = folder.json(&["usage", "shop"]);
+    assert_eq!(usage["gateway"], json!({ "today": 0, "month": 0 }));
+    assert_eq!(usage["explorer"], json!({ "today": 0, "month": 0 }));
+    assert_eq!(usage["hours"], json!([]));
+    folder.json(&["usage", "shop", "--since", "24h"]);
+    assert!(folder.run(&["usage", "shop"]).out.contains("this month"));
+}
+
+#[test]
+fn configuration_and_json_stand_anywhere() {
+    let folder = Folder::with("");
+    std::fs::write(folder.path().join("other.toml"), LAB).unwrap();
+    for words in [
+        ["-c", "other.toml", "--json", "plan", "list"],
+        ["plan", "-c", "other.toml", "list", "--json"],
+        ["--json", "plan", "list", "-c", "other.toml"],
+    ] {
+        let said = folder.run(&words);
+        assert!(said.json().to_string().contains("\"lab\""), "{words:?}: {said:?}");
+    }
+}
+
+#[test]
+fn failure_is_one_line_and_one_json_value() {
+    let folder = Folder::with("");
+    for words in [
+        &["account", "suspend", "nobody"][..],
+        &["account", "add", ""],
+        &["account", "add", "x", "--gateway-plan", "gold"],
+        &["key", "add", "nobody"],
+        &["key", "revoke", "key_9"],
+        &["usage", "nobody"],
+        &["plan", "list", "-c", "absent.toml"],
+        &["serve"],
+        &["serve", "--only", "explorer"],
+        &["check"],
+    ] {
+        let said = folder.run(words);
+        assert_eq!((said.code, said.out.as_str()), (1, ""), "{words:?}: {said:?}");
+        assert_eq!(said.err.lines().count(), 1, "{words:?}: {said:?}");
+        let said = folder.run(&[words, &["--json"]].concat());
+        assert_eq!(said.code, 1);
+        assert!(!said.json()["error"].as_str().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn misunderstood_words_are_code_2() {
+    let folder = Folder::with("");
+    for words in [
+        &["frobnicate"][..],
+        &[],
+        &["account"],
+        &["account", "plan", "x"],
+        &["key", "cap", "key_1", "many"],
+        &["serve", "--only", "lighthouse"],
+        &["demo", "--gateway", "nowhere"],
+    ] {
+        let said = folder.run(words);
+        assert_eq!((said.code, said.out.as_str()), (2, ""), "{words:?}: {said:?}");
+        let said = folder.run(&[words, &["--json"]].concat());
+        assert_eq!(said.code, 2);
+        assert!(said.json()["error"].is_string());
+    }
+}
+
+#[test]
+fn every_command_has_help() {
+    let folder = Folder::with("unknown = 1");
+    for words in [
+        "",
+        "demo",
+        "serve",
+        "check",
+        "account",
+        "account add",
+        "account plan",
+        "account suspend",
+        "account resume",
+        "account list",
+        "key",
+        "key add",
+        "key cap",
+        "key revoke",
+        "key rotate",
+        "key list",
+        "plan",
+        "plan list",
+        "usage",
+    ] {
+        let words: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).collect();
+        let said = folder.run(&[&words[..], &["--help"]].concat());
+        assert_eq!((said.code, said.err.as_str()), (0, ""), "{words:?}");
+        assert!(said.out.contains("Usage: portolan"), "{words:?}: {}", said.out);
+    }
+    assert_eq!(folder.run(&["--version"]).code, 0);
+}
+
+#[test]
+fn bad_configuration_is_named_by_file_line_or_variable() {
+    let folder = Folder::with("[gateway]\nlisen = \"127.0.0.1:1\"\n");
+    let said = folder.run(&["plan", "list"]);
+    assert_eq!(said.code, 1);
+    assert_eq!(
+        said.err,
+        "portolan: portolan.toml:2: unknown field \"lisen\"; the nearest known one is \"listen\"\n"
+    );
+    folder.configure("");
+    let mut command = folder.command(&["plan", "list"]);
+    let output = command.env("PORTOLAN__GATEWAY__LOG_RANGE", "many").output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.contains("PORTOLAN__GATEWAY__LOG_RANGE") && !err.contains("many"), "{err}");
+    let mut command = folder.command(&["plan", "list", "--json"]);
+    command.env("PORTOLAN__PLAN__EXTRA__REQUESTS_PER_SECOND", "3");
+    let out = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    assert!(out.contains("\"extra\""), "{out}");
+}

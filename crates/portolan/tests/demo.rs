@@ -1,0 +1,91 @@
+//! `portolan demo`: nine chains at once, and nothing left behind.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    dead_code,
+    reason = "tests; each uses a part of program"
+)]
+
+mod program;
+
+use std::fs;
+use std::net::SocketAddr;
+
+use program::{Folder, call};
+use serde_json::Value;
+
+const TIPS: [(&str, &str); 9] = [
+    ("btc", r#"{"method":"getblockcount","id":1}"#),
+    ("ltc", r#"{"method":"getblockcount","id":1}"#),
+    ("doge", r#"{"method":"getblockcount","id":1}"#),
+    ("bch", r#"{"method":"getblockcount","id":1}"#),
+    ("xec", r#"{"method":"getblockcount","id":1}"#),
+    ("zec", r#"{"jsonrpc":"2.0","method":"getblockcount","params":[],"id":1}"#),
+    ("dcr", r#"{"jsonrpc":"1.0","method":"getblockcount","params":[],"id":1}"#),
+    ("eth", r#"{"jsonrpc":"2.0","method":"eth_blockNumber","params":[],"id":1}"#),
+    ("xmr", r#"{"jsonrpc":"2.0","method":"get_block_count","id":1}"#),
+];
+
+fn address(url: &Value) -> SocketAddr {
+    url.as_str().unwrap().strip_prefix("http://").unwrap().parse().unwrap()
+}
+
+#[test]
+fn each_of_nine_chains_answers_with_the_key() {
+    let folder = Folder::with("unknown = \"the demo reads no file unless told to\"");
+    let temporary = folder.path().join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    let mut command = folder.command(&["demo", "--json", "--explorer", "127.0.0.1:0"]);
+    command.env("TMPDIR", &temporary);
+    let mut demo = folder.start_command(command);
+    let line = demo.line();
+    let ready: Value = serde_json::from_str(&line).unwrap();
+    let names: Vec<&String> = ready.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["gateway", "key"]);
+    let (gateway, key) = (address(&ready["gateway"]), ready["key"].as_str().unwrap());
+    for (chain, tip) in TIPS {
+        let answer = call(gateway, chain, key, tip);
+        assert_eq!(answer.status, 200, "{chain}: {answer:?}");
+        assert!(!answer.json()["result"].is_null(), "{chain}: {answer:?}");
+    }
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 1);
+    demo.signal("TERM");
+    assert!(demo.wait().success());
+    assert_eq!(demo.rest(), "", "more than one value");
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "the folder is left behind");
+    assert!(!demo.log().contains(&key[4..20]), "the key is in the log");
+}
+
+#[test]
+fn folder_that_was_given_stays_and_every_start_has_a_new_key() {
+    let folder = Folder::with("");
+    let mut keys = Vec::new();
+    for _ in 0..2 {
+        let mut demo = folder.start(&["demo", "--json", "--dir", "kept"]);
+        let ready: Value = serde_json::from_str(&demo.line()).unwrap();
+        let key = ready["key"].as_str().unwrap().to_owned();
+        assert_eq!(call(address(&ready["gateway"]), "eth", &key, TIPS[7].1).status, 200);
+        demo.signal("INT");
+        assert!(demo.wait().success());
+        keys.push(key);
+    }
+    assert_ne!(keys[0], keys[1]);
+    assert!(folder.path().join("kept").is_dir());
+}
+
+#[test]
+fn people_are_told_what_to_try() {
+    let folder = Folder::with("");
+    let mut demo = folder.start(&["demo"]);
+    let mut text = String::new();
+    while !text.contains("Control-C") {
+        let line = demo.line();
+        assert!(!line.is_empty(), "{text}");
+        text += &line;
+    }
+    assert_eq!(text.matches("curl -s http://127.0.0.1:").count(), 9, "{text}");
+    assert!(text.contains("export KEY=ptl_"), "{text}");
+    demo.signal("INT");
+    assert!(demo.wait().success());
+}

@@ -1,0 +1,216 @@
+//! `portolan serve` on recorded nodes: what reaches it while it runs, and how it ends.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    dead_code,
+    reason = "tests; each uses a part of program"
+)]
+
+mod program;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use program::{Folder, LONG, Running, call, http, wait};
+use replay::{Replay, ReplayOptions};
+use serde_json::Value;
+use tokio::runtime::Runtime;
+
+const TIP: &str = r#"{"method":"getblockcount","id":1}"#;
+
+/// A recorded node and the runtime that it lives on.
+fn node(slug: &str) -> (Runtime, Replay) {
+    let runtime = Runtime::new().unwrap();
+    let node = runtime.block_on(Replay::start(slug, ReplayOptions::default())).unwrap();
+    (runtime, node)
+}
+
+fn config(grace_secs: u64, chains: &[(&str, &str)], more: &str) -> String {
+    let mut text = format!(
+        "[serve]\ndrain_grace_secs = {grace_secs}\n[log]\nlevel = \"debug\"\n[gateway]\nlisten = \"127.0.0.1:0\"\n[metrics]\nlisten = \"127.0.0.1:0\"\n"
+    );
+    for (slug, url) in chains {
+        text +=
+            &format!("[chain.{slug}]\nnetwork = \"regtest\"\nnodes = [{{ url = \"{url}\" }}]\n");
+    }
+    text + more
+}
+
+fn new_key(folder: &Folder, account: &str) -> String {
+    folder.json(&["account", "add", account, "--gateway-plan", "Pro"]);
+    folder.json(&["key", "add", account])["key"].as_str().unwrap().to_owned()
+}
+
+/// Waits until the nodes were probed.
+fn ready(serving: &Running) {
+    let metrics = serving.address("metrics and health listen");
+    wait("readiness", || (http(metrics, "GET", "/readyz", "", "")?.status == 200).then_some(()));
+}
+
+#[test]
+fn calls_are_forwarded_and_changes_of_the_store_are_seen_at_once() {
+    let (_runtime, node) = node("btc");
+    let folder = Folder::with(&config(0, &[("btc", &node.url())], ""));
+    let mut serving = folder.start(&["serve"]);
+    let gateway = serving.address("the gateway listens");
+    let key = new_key(&folder, "shop");
+    let answer = call(gateway, "btc", &key, TIP);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert!(answer.json()["result"].is_u64(), "{answer:?}");
+    assert_eq!(answer.header("x-ratelimit-limit"), Some("40"));
+    assert_eq!(
+        call(gateway, "ltc", &key, TIP).json()["error"]["data"]["reason"],
+        "CHAIN_NOT_FOUND"
+    );
+    folder.json(&["account", "suspend", "shop"]);
+    let reason = |answer: &program::Answer| answer.json()["error"]["data"]["reason"].clone();
+    wait("the suspension", || {
+        (reason(&call(gateway, "btc", &key, TIP)) == "ACCOUNT_SUSPENDED").then_some(())
+    });
+    folder.json(&["account", "resume", "shop"]);
+    wait("the resumption", || (call(gateway, "btc", &key, TIP).status == 200).then_some(()));
+    let id = folder.json(&["key", "list", "shop"])[0]["id"].as_str().unwrap().to_owned();
+    folder.json(&["key", "revoke", &id]);
+    wait("the revocation", || {
+        (reason(&call(gateway, "btc", &key, TIP)) == "KEY_REVOKED").then_some(())
+    });
+    assert!(folder.json(&["usage", "shop"])["gateway"]["today"].as_u64().unwrap() >= 2);
+    let path = format!("/v1/rpc/btc/{key}");
+    assert_eq!(http(gateway, "POST", &path, "", TIP).unwrap().status, 403);
+    serving.signal("TERM");
+    assert!(serving.wait().success());
+    assert_eq!(serving.rest(), "");
+    let log = serving.log();
+    assert!(log.contains("request_id"), "no request was logged: {log}");
+    assert!(!log.contains(&key) && !log.contains(&key[4..20]), "the key is in the log");
+    assert!(folder.json(&["usage", "shop"])["gateway"]["today"].as_u64().unwrap() >= 2);
+}
+
+#[test]
+fn hangup_takes_a_good_configuration_and_refuses_a_bad_one() {
+    let ((_runtime, btc), (_other, ltc)) = (node("btc"), node("ltc"));
+    let folder = Folder::with(&config(0, &[("btc", &btc.url())], ""));
+    let mut serving = folder.start(&["serve"]);
+    let gateway = serving.address("the gateway listens");
+    let key = new_key(&folder, "shop");
+    assert_eq!(call(gateway, "ltc", &key, TIP).status, 404);
+    folder.configure(&config(
+        0,
+        &[("ltc", &ltc.url())],
+        "[chain.doge]\nnodes = [{ url = \"nonsense\" }]",
+    ));
+    serving.signal("HUP");
+    serving.wait_for_log("kept the old configuration");
+    assert_eq!(call(gateway, "btc", &key, TIP).status, 200);
+    assert_eq!(call(gateway, "ltc", &key, TIP).status, 404);
+    let plan = "[plan.Pro]\nrequests_per_second = 77\n";
+    folder.configure(&config(0, &[("ltc", &ltc.url())], plan));
+    serving.signal("HUP");
+    serving.wait_for_log("took the new configuration");
+    let answer = call(gateway, "ltc", &key, TIP);
+    assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (200, Some("77")));
+    assert_eq!(call(gateway, "btc", &key, TIP).status, 404);
+    serving.signal("INT");
+    assert!(serving.wait().success());
+}
+
+#[test]
+fn health_and_metrics_tell_what_is_so() {
+    let (_runtime, node) = node("btc");
+    let dead = "http://127.0.0.1:1";
+    let folder = Folder::with(&config(2, &[("btc", &node.url()), ("ltc", dead)], ""));
+    let mut serving = folder.start(&["serve"]);
+    let gateway = serving.address("the gateway listens");
+    let metrics = serving.address("metrics and health listen");
+    ready(&serving);
+    let page = |path: &str| http(metrics, "GET", path, "", "").unwrap();
+    assert_eq!(page("/healthz").status, 200);
+    let readiness = wait("both probes", || {
+        let readiness = page("/readyz").json();
+        (readiness["chains"][1]["nodes"][0]["state"] == "unreachable").then_some(readiness)
+    });
+    assert_eq!(readiness["chains"][0]["chain"], "btc");
+    assert_eq!(readiness["chains"][0]["usable"], true);
+    assert_eq!(readiness["chains"][1]["usable"], false);
+    let key = new_key(&folder, "shop");
+    assert_eq!(call(gateway, "btc", &key, TIP).status, 200);
+    assert_eq!(call(gateway, "btc", "", TIP).status, 401);
+    let text = page("/metrics").body;
+    assert!(
+        text.contains(r#"gateway_calls_total{chain="btc",method="getblockcount"} 1"#),
+        "{text}"
+    );
+    assert!(text.contains(r#"gateway_refusals_total{reason="MISSING_API_KEY"} 1"#), "{text}");
+    assert!(text.contains(r#"node_usable{chain="btc",node="0"} 1"#), "{text}");
+    assert!(text.contains(r#"node_usable{chain="ltc",node="0"} 0"#), "{text}");
+    let odd = page("/other");
+    assert!(odd.status == 404 && odd.header("x-request-id").is_some());
+    serving.signal("TERM");
+    serving.wait_for_log("draining");
+    let draining = wait("readiness to fail", || {
+        let page = page("/readyz");
+        (page.status == 503).then_some(page)
+    });
+    assert_eq!(draining.json()["draining"], true);
+    let answer = call(gateway, "btc", &key, TIP);
+    assert_eq!((answer.status, answer.header("connection")), (200, Some("close")));
+    assert!(serving.wait().success());
+}
+
+#[test]
+fn check_tells_good_nodes_from_bad_ones() {
+    let ((_runtime, btc), (_other, ltc)) = (node("btc"), node("ltc"));
+    let folder = Folder::with(&config(0, &[("btc", &btc.url())], ""));
+    let findings = folder.json(&["check"]);
+    assert_eq!(findings[0]["chain"], "btc");
+    assert_eq!(
+        (&findings[0]["ok"], &findings[0]["right_chain"]),
+        (&Value::Bool(true), &Value::Bool(true))
+    );
+    assert!(folder.run(&["check"]).out.contains("ready"));
+    folder.configure(&config(0, &[("btc", &ltc.url()), ("ltc", "http://127.0.0.1:1")], ""));
+    let said = folder.run(&["check", "--json"]);
+    assert_eq!(said.code, 1);
+    let findings = said.json();
+    assert_eq!(findings[0]["state"], "wrong chain");
+    assert_eq!(findings[1]["state"], "unreachable");
+    assert!(findings[0]["advice"].is_string() && findings[1]["advice"].is_string(), "{findings}");
+}
+
+#[test]
+fn unreadable_request_gets_a_refusal_with_an_id() {
+    let (_runtime, node) = node("btc");
+    let folder = Folder::with(&config(0, &[("btc", &node.url())], ""));
+    let serving = folder.start(&["serve"]);
+    let mut stream = TcpStream::connect(serving.address("the gateway listens")).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream.write_all(b"nonsense\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("x-request-id: "), "{answer}");
+    assert!(answer.contains("\"INVALID_REQUEST\""), "{answer}");
+}
+
+#[test]
+fn store_is_served_by_one_process() {
+    let (_runtime, node) = node("btc");
+    let folder = Folder::with(&config(0, &[("btc", &node.url())], ""));
+    let serving = folder.start(&["serve"]);
+    serving.address("the gateway listens");
+    let second = folder.run(&["serve", "--only", "gateway"]);
+    assert_eq!(second.code, 1, "{second:?}");
+    assert!(second.err.contains("gateway is already served"), "{second:?}");
+}
+
+#[test]
+fn taken_address_is_named() {
+    let (_runtime, node) = node("btc");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let folder = Folder::with(&config(0, &[("btc", &node.url())], ""));
+    let mut command = folder.command(&["serve"]);
+    let output = command.env("PORTOLAN__GATEWAY__LISTEN", &address).output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.contains(&format!("gateway cannot listen on {address}")), "{err}");
+}
