@@ -28,7 +28,7 @@ use crate::{Cause, NodeError, Sent};
 
 /// Largest read buffer of a connection, and so the largest head, in bytes. Some hundred slow
 /// readers each hold one of these.
-const READ_BUFFER: usize = 64 << 10;
+const READ_BUFFER: usize = 32 << 10;
 
 /// One HTTP/1.1 connection.
 pub(crate) struct Wire {
