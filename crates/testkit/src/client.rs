@@ -94,6 +94,15 @@ impl Connection {
         Ok(std::mem::take(&mut self.buffer))
     }
 
+    /// Takes in at most so many bytes of what has come, to be given by a later
+    /// [`answer`](Self::answer): a slow reader.
+    pub async fn sip(&mut self, most: usize) -> io::Result<()> {
+        let mut sip = vec![0; most];
+        let taken = self.stream.read(&mut sip).await?;
+        self.buffer.extend_from_slice(&sip[..taken]);
+        Ok(())
+    }
+
     async fn head(&mut self) -> io::Result<(u16, Vec<(String, String)>)> {
         loop {
             let mut headers = [httparse::EMPTY_HEADER; 128];
