@@ -40,11 +40,11 @@ pub(crate) fn answer(player: &Player, request: &Request) -> Reply {
         let text = Chunks::fixed("invalid content type, only application/json is supported\n");
         return Reply::new(415, "text/plain; charset=utf-8", text);
     }
-    let body = match json::first(&request.body) {
+    let body = match json::value(&request.body) {
         Err(_) if request.body.trim_ascii().is_empty() => None,
         Err(_) => Some(refused(None, -32700, "parse error")),
-        Ok((raw, _)) if json::kind(raw) == Kind::Array => batch(player, raw),
-        Ok((raw, _)) => run(player, &read(raw)),
+        Ok(raw) if json::kind(raw) == Kind::Array => batch(player, raw),
+        Ok(raw) => run(player, &read(raw)),
     };
     let mut reply = Reply::new(200, "application/json", body.unwrap_or_default());
     if reply.body.len() > BEFORE_CHUNKING {

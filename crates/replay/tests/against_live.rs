@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use replay::{Replay, ReplayOptions, Take};
-use testkit::{Anvil, Litecoind, Login, Monerod, post};
+use testkit::{Anvil, Geth, Litecoind, Login, Monerod, StartError, post};
 
 const JSON: &[(&str, &str)] = &[("Content-Type", "application/json")];
 
@@ -48,6 +48,47 @@ async fn anvil_envelopes() {
         r#"[{"jsonrpc":"2.0","id":7,"method":"eth_chainId"},{"jsonrpc":"1.0","id":8,"method":"eth_chainId"}]"#,
         r#"[{"jsonrpc":"2.0","method":"eth_chainId"}]"#,
         r#"{"jsonrpc":"2.0","id":7,"method":"eth_chainId"} x"#,
+    ];
+    compare(&live.url(), &replay.url(), JSON, &calls).await;
+}
+
+#[tokio::test]
+async fn geth_envelopes() {
+    let live = match Geth::start(&[]).await {
+        Err(StartError::Missing { program, hint }) => {
+            println!("SKIPPED geth_envelopes: no {program} here ({hint})");
+            return;
+        }
+        started => started.unwrap(),
+    };
+    let replay = Replay::start("eth", ReplayOptions::default()).await.unwrap();
+    let calls = [
+        "",
+        " ",
+        "{",
+        "3",
+        "null",
+        "[]",
+        "[1,\"x\"]",
+        "{}",
+        "[{}]",
+        "[null]",
+        "{\"id\":7}",
+        "{} x",
+        r#"{"jsonrpc":"2.0","id":7,"method":"eth_chainId"}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"eth_chainId"} x"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"eth_chainId","params":null}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"eth_chainId","params":3}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"eth_<nope>","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":3}"#,
+        r#"{"jsonrpc":2,"id":7,"method":"eth_chainId"}"#,
+        r#"{"jsonrpc":"2.0","id":true,"method":"eth_chainId"}"#,
+        r#"{"jsonrpc":"2.0","id":{"a":1},"method":"eth_chainId"}"#,
+        r#"{"jsonrpc":"2.0","id":1e30,"method":"eth_chainId"}"#,
+        r#"{"jsonrpc":"2.0","id":"\u0041<","method":"eth_chainId"}"#,
+        r#"{"jsonrpc":"2.0","id":7,"id":8,"method":"eth_chainId"}"#,
+        r#"{"JSONRPC":"2.0","ID":7,"METHOD":"eth_chainId"}"#,
+        r#"[{"jsonrpc":"2.0","id":7,"method":"eth_chainId"},{"jsonrpc":"1.0","id":8,"method":"eth_chainId"},3]"#,
     ];
     compare(&live.url(), &replay.url(), JSON, &calls).await;
 }
