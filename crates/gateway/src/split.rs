@@ -113,9 +113,10 @@ impl Free for Result<Bytes, Failure> {
 }
 
 /// What stands before and after the bytes of a plain path (decision G13). Without an id the
-/// envelope has the empty one that monerod itself writes.
+/// envelope has null, as refusals have it; what monerod writes there differs from release to
+/// release.
 pub(crate) fn wrapping(call: &Call<'_>) -> (Bytes, Bytes) {
-    let id = call.envelope.id.unwrap_or(b"\"\"");
+    let id = call.envelope.id.unwrap_or(b"null");
     let mut prefix = BytesMut::with_capacity(40 + id.len());
     prefix.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     prefix.extend_from_slice(id);
