@@ -175,7 +175,9 @@ fn check_tells_good_nodes_from_bad_ones() {
     let findings = said.json();
     assert_eq!(findings[0]["state"], "wrong chain");
     assert_eq!(findings[1]["state"], "unreachable");
-    assert!(findings[0]["advice"].is_string() && findings[1]["advice"].is_string(), "{findings}");
+    for finding in findings.as_array().unwrap() {
+        assert!(finding["advice"][0].is_string(), "{finding}");
+    }
 }
 
 #[test]

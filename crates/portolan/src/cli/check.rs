@@ -1,13 +1,15 @@
 //! `portolan check`: are the configured nodes right, and what is to be changed?
 //!
-//! Leaves the asking to the pools, which ask what they ask before they let a call through.
+//! Leaves the asking and the advice to `node`, which knows the dialects.
 //! Invariant: nothing of a node's credentials is shown.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
-use node::{NodeState, Pool};
+use node::{Inspection, Node, Pool, inspect};
 use serde::Serialize;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::output::{Output, table};
@@ -15,7 +17,7 @@ use crate::config::{Config, Served};
 use crate::failure::Failure;
 use crate::serve::{is_usable, word};
 
-/// How long all nodes together may take to be asked.
+/// How long one node may take to answer everything; all are asked at once.
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// What is found out about one node.
@@ -31,8 +33,12 @@ struct Finding {
     right_chain: Option<bool>,
     height: Option<u64>,
     version: Option<String>,
-    /// What is wrong and what to change.
-    advice: Option<String>,
+    /// Methods of the chain's set that the node answers, as far as that could be found out.
+    methods: usize,
+    /// Methods of the set that it does not answer.
+    missing: Vec<&'static str>,
+    /// What to change, in the node's configuration or in ours.
+    advice: Vec<String>,
 }
 
 /// Asks every configured node; the exit code is 1 if one is not usable.
@@ -50,47 +56,48 @@ pub(crate) fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> 
 }
 
 async fn ask(served: Vec<Served>) -> Result<Vec<Finding>, Failure> {
-    let mut pools = Vec::new();
+    let mut asked = JoinSet::new();
     for one in served {
         let pool = Pool::new(one.chain, one.network, one.pool)
             .map_err(|error| Failure::new(format!("chain.{}: {error}", one.chain.slug)))?;
-        pool.start();
-        pools.push(pool);
-    }
-    // What was not found out by then shows as such.
-    let _ = timeout(LONGEST, async {
-        for pool in &pools {
-            pool.probed().await;
+        for node in pool.nodes() {
+            let (place, pool) = (asked.len(), Arc::clone(&pool));
+            asked.spawn(async move { (place, finding(&pool, &node).await) });
         }
-    })
-    .await;
-    Ok(pools.iter().flat_map(|pool| findings(pool)).collect())
+    }
+    let mut findings = asked.join_all().await;
+    findings.sort_by_key(|(place, _)| *place);
+    Ok(findings.into_iter().map(|(_, finding)| finding).collect())
 }
 
-fn findings(pool: &Pool) -> Vec<Finding> {
-    let states = pool.states().into_iter();
-    states.map(|state| finding(pool, state)).collect()
-}
-
-fn finding(pool: &Pool, state: NodeState) -> Finding {
+async fn finding(pool: &Pool, node: &Arc<Node>) -> Finding {
+    let inspection = timeout(LONGEST, inspect(node)).await.unwrap_or_else(|_| Inspection {
+        state: node.state(),
+        offers: Vec::new(),
+        advice: vec!["it takes too long to answer".into()],
+    });
+    let state = &inspection.state;
     Finding {
         chain: pool.chain().slug,
         network: pool.network().name,
-        ok: is_usable(&state) && state.identity == Some(true),
-        state: word(&state),
+        node: state.host.clone(),
+        ok: is_usable(state) && state.identity == Some(true),
+        state: word(state),
         reachable: state.reachable,
         synced: state.reachable == Some(true) && !state.syncing(),
         right_chain: state.identity,
-        node: state.host,
         height: state.height,
-        version: state.version,
-        advice: state.note,
+        version: state.version.clone(),
+        methods: inspection.offers.iter().filter(|offer| offer.there == Some(true)).count(),
+        missing: inspection.missing().collect(),
+        advice: inspection.advice,
     }
 }
 
 fn people(findings: &[Finding]) -> String {
     let dash = || "-".to_owned();
     let row = |finding: &Finding| {
+        let set = chain::find(finding.chain).map_or(0, |chain| chain.methods().len());
         vec![
             finding.chain.into(),
             finding.network.into(),
@@ -103,9 +110,15 @@ fn people(findings: &[Finding]) -> String {
             },
             finding.height.map_or_else(dash, |height| height.to_string()),
             finding.version.clone().unwrap_or_else(dash),
-            finding.advice.clone().unwrap_or_else(dash),
+            format!("{} of {set}", finding.methods),
         ]
     };
-    let head = ["chain", "network", "node", "state", "right chain", "height", "version", "advice"];
-    table(&head, &findings.iter().map(row).collect::<Vec<_>>())
+    let head = ["chain", "network", "node", "state", "right chain", "height", "version", "methods"];
+    let mut text = table(&head, &findings.iter().map(row).collect::<Vec<_>>());
+    for finding in findings {
+        for advice in &finding.advice {
+            text += &format!("\n{} {}: {advice}", finding.chain, finding.node);
+        }
+    }
+    text
 }
