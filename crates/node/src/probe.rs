@@ -59,25 +59,27 @@ pub(crate) async fn keep_probing(node: Arc<Node>, interval: Duration) {
     let mut until_identity = 0;
     loop {
         node.credentials.refresh();
-        let known = probe(&node, until_identity == 0).await;
+        let known = probe(&node, until_identity == 0).await.is_ok_and(|known| known);
         until_identity = match known {
             true if until_identity == 0 => IDENTITY_EVERY,
             true => until_identity - 1,
             false => 0,
         };
-        node.health.probed.send_replace(true);
         tokio::time::sleep(interval).await;
     }
 }
 
-/// One probe. Whether the node's identity is known to be right.
-async fn probe(node: &Arc<Node>, ask_identity: bool) -> bool {
+/// One probe, and what it changes. Whether the node's identity is known to be right.
+///
+/// # Errors
+/// There was no answer.
+pub(crate) async fn probe(node: &Arc<Node>, ask_identity: bool) -> Result<bool, CallError> {
     let before = node.health.standing();
     let known = match look(node, ask_identity).await {
-        Ok((sight, identity)) => note_sight(&node.health, sight, identity, ask_identity),
+        Ok((sight, identity)) => Ok(note_sight(&node.health, sight, identity, ask_identity)),
         Err(error) => {
             note_failure(&node.health, &error);
-            false
+            Err(error)
         }
     };
     let after = node.health.standing();
@@ -85,10 +87,11 @@ async fn probe(node: &Arc<Node>, ask_identity: bool) -> bool {
         let (chain, host) = (node.chain().slug, node.host());
         tracing::info!(chain, node = host, standing = ?after, "a node changed its standing");
     }
+    node.health.probed.send_replace(true);
     known
 }
 
-pub(crate) async fn look(
+async fn look(
     node: &Arc<Node>,
     ask_identity: bool,
 ) -> Result<(Sight, Option<Identity>), CallError> {

@@ -1,4 +1,5 @@
 //! How answers come through, and what becomes of those that do not end as they should.
+#![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod scripted;
 

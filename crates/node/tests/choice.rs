@@ -1,4 +1,5 @@
 //! Which of several nodes takes a call.
+#![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod scripted;
 

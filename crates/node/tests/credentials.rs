@@ -1,4 +1,5 @@
 //! What a node is shown, and what happens when it does not like it.
+#![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod scripted;
 

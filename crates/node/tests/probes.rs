@@ -1,4 +1,5 @@
 //! What the probes make of a node, dialect by dialect.
+#![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod scripted;
 

@@ -1,4 +1,5 @@
 //! Whose certificate is believed.
+#![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod scripted;
 

@@ -1,5 +1,6 @@
 //! A node made of a script: what each connection hears and says is written in the test.
 #![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(clippy::unwrap_used, reason = "a test may")]
 
 use std::future::Future;
 use std::net::SocketAddr;

@@ -1,0 +1,177 @@
+//! What `check` finds out about a node and advises.
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+mod scripted;
+
+use node::{Auth, Inspection, NodeConfig, Secret, Standing, Tried, inspect};
+use scripted::*;
+
+async fn inspected<F>(slug: &str, network: &str, answer: F) -> (Scripted, Inspection)
+where
+    F: Fn(&str, &Heard) -> Vec<u8> + Send + Sync + 'static,
+{
+    let server = Scripted::answering(move |heard| {
+        let method = match heard.path().trim_start_matches('/') {
+            "" | "json_rpc" => heard.method(),
+            path => path.to_owned(),
+        };
+        answer(&method, heard)
+    })
+    .await;
+    let pool = pool(slug, network, vec![NodeConfig::new(server.url())]);
+    let inspection = inspect(&pool.pick(&Tried::new()).unwrap()).await;
+    (server, inspection)
+}
+
+fn litecoind(method: &str, heard: &Heard) -> Vec<u8> {
+    let network = chain::find("ltc").unwrap().network("regtest").unwrap();
+    match method {
+        "getblockchaininfo" => result("{\"blocks\":5,\"headers\":5,\"initialblockdownload\":true}"),
+        "getblockhash" if heard.text().contains("[0]") => {
+            result(&format!("\"{}\"", network.genesis.unwrap()))
+        }
+        "getblockhash" => result(&format!("\"{}\"", "1".repeat(64))),
+        "getblock" => result(&format!("{{\"tx\":[\"{}\"]}}", "2".repeat(64))),
+        "getrawtransaction" => rpc_error(-5, "No such mempool transaction. Use -txindex"),
+        "getnetworkinfo" => {
+            result("{\"version\":210201,\"subversion\":\"/LitecoinCore:0.21.2.1/\"}")
+        }
+        "help" if heard.text().contains("[]") => {
+            let methods = chain::find("ltc").unwrap().methods();
+            let listed = methods.iter().filter(|m| !["joinpsbts", "getblock"].contains(&m.name));
+            let lines: Vec<String> =
+                listed.map(|m| format!("{} \\\"argument\\\" ( other )", m.name)).collect();
+            result(&format!("\"== Blockchain ==\\n{}\\n\"", lines.join("\\n")))
+        }
+        "help" if heard.text().contains("\"getblock\"") => result("\"getblock \\\"blockhash\\\"\""),
+        "help" => result("\"help: unknown command: joinpsbts\""),
+        _ => rpc_error(-32601, "Method not found"),
+    }
+}
+
+#[tokio::test]
+async fn help_tells_which_methods_are_there() {
+    let (_server, found) = inspected("ltc", "regtest", litecoind).await;
+    assert_eq!((found.state.standing, found.state.identity), (Standing::Ready, Some(true)));
+    assert_eq!(found.missing().collect::<Vec<_>>(), ["joinpsbts"]);
+    assert_eq!(found.offers.len(), chain::find("ltc").unwrap().methods().len());
+    assert!(found.advice.iter().any(|advice| advice.contains("txindex=1")), "{:?}", found.advice);
+    assert!(found.advice.iter().any(|advice| advice.contains("joinpsbts")));
+}
+
+#[tokio::test]
+async fn geth_is_asked_for_its_modules() {
+    let (server, found) = inspected("eth", "dev", |method, _| match method {
+        "eth_blockNumber" => result("\"0x1\""),
+        "eth_syncing" => result("false"),
+        "eth_getBlockByNumber" => result(&format!("{{\"hash\":\"0x{}\"}}", "1".repeat(64))),
+        "eth_chainId" => result("\"0x539\""),
+        "web3_clientVersion" => result("\"Geth/v1.17.10\""),
+        "rpc_modules" => result("{\"eth\":\"1.0\",\"net\":\"1.0\",\"web3\":\"1.0\"}"),
+        "eth_getProof" => rpc_error(-32601, "the method eth_getProof does not exist"),
+        _ => rpc_error(-32602, "missing value for required argument 0"),
+    })
+    .await;
+    assert_eq!(found.missing().collect::<Vec<_>>(), ["eth_getProof"]);
+    assert!(found.advice.iter().any(|advice| advice.contains("--http.api")), "{:?}", found.advice);
+    let sends =
+        server.heard().into_iter().filter(|heard| heard.method() == "eth_sendRawTransaction");
+    assert!(sends.into_iter().all(|heard| heard.text().contains("\"params\":[]")));
+}
+
+#[tokio::test]
+async fn monerod_is_asked_nothing_that_it_would_take_amiss() {
+    let network = chain::find("xmr").unwrap().network("regtest").unwrap();
+    let (server, found) = inspected("xmr", "regtest", |method, _| match method {
+        "get_info" => result("{\"height\":9,\"nettype\":\"fakechain\",\"synchronized\":true,\"status\":\"OK\",\"version\":\"\"}"),
+        "on_get_block_hash" => result(&format!("\"{}\"", network.genesis.unwrap())),
+        "get_outs" => with_status("404 Not found", ""),
+        _ => result("{\"status\":\"OK\"}"),
+    })
+    .await;
+    assert_eq!(found.missing().collect::<Vec<_>>(), ["get_outs"]);
+    let unknown = found.offers.iter().find(|offer| offer.method == "send_raw_transaction").unwrap();
+    assert_eq!(unknown.there, None);
+    assert!(server.heard().iter().all(|heard| heard.path() != "/send_raw_transaction"));
+    assert!(found.advice.iter().any(|advice| advice.contains("restricted")));
+}
+
+#[tokio::test]
+async fn expired_release_is_told() {
+    let (_server, found) = inspected("bch", "regtest", |_, _| {
+        rpc_error(-100, "RPC is disabled. This version of Bitcoin Cash Node is old")
+    })
+    .await;
+    assert!(found.advice[0].contains("-expire=0"), "{:?}", found.advice);
+    assert!(found.offers.is_empty());
+}
+
+#[tokio::test]
+async fn wrong_chain_is_told() {
+    let (_server, found) = inspected("doge", "regtest", litecoind).await;
+    assert_eq!(found.state.standing, Standing::Foreign);
+    assert!(found.advice[0].contains("Dogecoin"), "{:?}", found.advice);
+}
+
+#[tokio::test]
+async fn trouble_to_get_an_answer_is_explained() {
+    let (_server, found) =
+        inspected("btc", "regtest", |_, _| with_status("401 Unauthorized", "")).await;
+    assert!(found.advice[0].contains("rpcauth"), "{:?}", found.advice);
+    let server = Scripted::answering(|_| ok("1")).await;
+    let config = NodeConfig::new(server.url());
+    drop(server);
+    let pool = pool("xmr", "regtest", vec![config]);
+    let found = inspect(&pool.pick(&Tried::new()).unwrap()).await;
+    assert_eq!(found.state.reachable, Some(false));
+    assert!(found.advice[0].contains("--rpc-bind-ip"), "{:?}", found.advice);
+}
+
+#[tokio::test]
+async fn live_monerod_with_digest_is_understood() {
+    let Ok(live) = testkit::Monerod::start(Some(("portolan", "hunter2"))).await else {
+        eprintln!("monerod is not installed: skipped");
+        return;
+    };
+    live.mine(3).await.unwrap();
+    let config = NodeConfig {
+        user: Some("portolan".into()),
+        password: Some(Secret::new("hunter2")),
+        auth: Auth::Digest,
+        ..NodeConfig::new(live.url())
+    };
+    let pool = pool("xmr", "regtest", vec![config]);
+    let node = pool.pick(&Tried::new()).unwrap();
+    let found = inspect(&node).await;
+    assert_eq!((found.state.standing, found.state.height), (Standing::Ready, Some(3)), "{found:?}");
+    assert!(!found.offers.is_empty() && found.missing().next().is_none(), "{found:?}");
+    assert_eq!(node.state().idle_connections, 1);
+    // Many calls over a few connections, each with its own nonce.
+    let calls = (0..16).map(|_| {
+        let node = node.clone();
+        tokio::spawn(async move {
+            for _ in 0..5 {
+                node.call("get_block_count", "{}", node::Weight::Internal).await.unwrap();
+            }
+        })
+    });
+    for ended in calls.collect::<Vec<_>>() {
+        ended.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn live_litecoind_with_a_cookie_is_understood() {
+    let Ok(live) = testkit::Litecoind::start(testkit::Login::Cookie, &[]).await else {
+        eprintln!("litecoind is not installed: skipped");
+        return;
+    };
+    live.mine(3).await.unwrap();
+    let config = NodeConfig { cookie: Some(live.cookie()), ..NodeConfig::new(live.url()) };
+    let pool = pool("ltc", "regtest", vec![config]);
+    let node = pool.pick(&Tried::new()).unwrap();
+    let found = inspect(&node).await;
+    assert_eq!((found.state.standing, found.state.height), (Standing::Ready, Some(3)), "{found:?}");
+    assert!(!found.offers.is_empty() && found.missing().next().is_none(), "{found:?}");
+    assert_eq!(node.state().idle_connections, 1);
+}
