@@ -229,13 +229,18 @@ impl State {
     }
 }
 
-/// The bodies that are being read from one node.
+/// The bodies that are being read from the nodes of a pool, also from those that a reload took out
+/// of it.
 #[derive(Default)]
 pub(crate) struct Flows(Mutex<Vec<Weak<Flow>>>);
 
 impl Flows {
     pub(crate) fn add(&self, flow: &Arc<Flow>) {
-        self.lock().push(Arc::downgrade(flow));
+        let mut flows = self.lock();
+        if flows.len() == flows.capacity() {
+            flows.retain(|flow| flow.strong_count() > 0);
+        }
+        flows.push(Arc::downgrade(flow));
     }
 
     /// Looks at each of them; forgets those that ended.

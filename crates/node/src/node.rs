@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use chain::{Chain, Dialect, Network};
@@ -53,7 +53,7 @@ pub struct Node {
     pub(crate) credentials: Credentials,
     pub(crate) gate: Arc<Gate>,
     pub(crate) health: Arc<Health>,
-    pub(crate) flows: Flows,
+    pub(crate) flows: Arc<Flows>,
     pub(crate) flow_limits: FlowLimits,
     first_byte: Duration,
     pub(crate) probe_limit: Duration,
@@ -66,6 +66,7 @@ impl Node {
         network: &'static Network,
         index: usize,
         pool: &PoolConfig,
+        flows: &Arc<Flows>,
     ) -> Result<Arc<Node>, PoolError> {
         let config = pool.nodes[index].clone();
         let address =
@@ -96,7 +97,7 @@ impl Node {
             credentials,
             gate,
             health: Health::new(pool.ejection),
-            flows: Flows::default(),
+            flows: Arc::clone(flows),
             flow_limits: FlowLimits::new(pool),
             first_byte: timeouts.first_byte,
             probe_limit: timeouts.probe,
@@ -216,12 +217,6 @@ impl Node {
     /// freed then.
     pub(crate) fn builds_before_sending(&self) -> bool {
         matches!(self.chain.dialect, Dialect::Core | Dialect::LegacyCore | Dialect::Monerod)
-    }
-
-    /// Closes unused connections and ends answers whose time is over.
-    pub(crate) fn sweep(&self, now: Instant) {
-        self.line.sweep(now);
-        self.flows.watch(now);
     }
 
     pub(crate) fn uri(&self, route: Route<'_>) -> Result<Uri, NodeError> {

@@ -14,6 +14,7 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 use crate::choice::{Tried, choose};
+use crate::flow::Flows;
 use crate::node::Node;
 use crate::{NodeState, PoolConfig, PoolError, Standing, Unusable, probe};
 
@@ -22,6 +23,8 @@ pub struct Pool {
     chain: &'static Chain,
     network: &'static Network,
     set: ArcSwap<Set>,
+    /// Answers that are being read.
+    flows: Arc<Flows>,
     turn: AtomicUsize,
     running: Mutex<Running>,
 }
@@ -50,11 +53,13 @@ impl Pool {
         network: &'static Network,
         config: PoolConfig,
     ) -> Result<Arc<Pool>, PoolError> {
-        let set = Set::new(chain, network, config, None)?;
+        let flows = Arc::default();
+        let set = Set::new(chain, network, config, None, &flows)?;
         Ok(Arc::new(Pool {
             chain,
             network,
             set: ArcSwap::from_pointee(set),
+            flows,
             turn: AtomicUsize::new(0),
             running: Mutex::default(),
         }))
@@ -87,7 +92,7 @@ impl Pool {
     /// Those of `new`; the pool stays as it was.
     pub fn reload(&self, config: PoolConfig) -> Result<(), PoolError> {
         let mut running = self.running();
-        let set = Set::new(self.chain, self.network, config, Some(&self.set.load()))?;
+        let set = Set::new(self.chain, self.network, config, Some(&self.set.load()), &self.flows)?;
         self.set.store(Arc::new(set));
         if running.runtime.is_some() {
             self.match_probes(&mut running);
@@ -196,6 +201,7 @@ impl Set {
         network: &'static Network,
         config: PoolConfig,
         earlier: Option<&Set>,
+        flows: &Arc<Flows>,
     ) -> Result<Set, PoolError> {
         if config.nodes.is_empty() {
             return Err(PoolError::NoNodes);
@@ -207,7 +213,7 @@ impl Set {
         for (index, wanted) in config.nodes.iter().enumerate() {
             match left.iter().position(|node| node.config == *wanted) {
                 Some(place) => nodes.push(left.swap_remove(place)),
-                None => nodes.push(Node::new(chain, network, index, &config)?),
+                None => nodes.push(Node::new(chain, network, index, &config, flows)?),
             }
         }
         Ok(Set { config, nodes })
@@ -223,9 +229,10 @@ async fn watch(pool: Weak<Pool>) {
     loop {
         let Some(pool) = pool.upgrade() else { return };
         let set = pool.set.load_full();
-        drop(pool);
         let now = Instant::now();
-        set.nodes.iter().for_each(|node| node.sweep(now));
+        set.nodes.iter().for_each(|node| node.line.sweep(now));
+        pool.flows.watch(now);
+        drop(pool);
         tokio::time::sleep(watch_interval(&set.config)).await;
     }
 }

@@ -236,6 +236,38 @@ async fn answer_that_stalls_is_ended() {
 }
 
 #[tokio::test]
+async fn answer_of_a_node_that_a_reload_removes_goes_on_and_keeps_its_limits() {
+    let server = Scripted::start(|mut peer| async move {
+        peer.hear().await;
+        pieces(&mut peer, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", 1).await;
+        std::future::pending().await
+    })
+    .await;
+    let other = Scripted::answering(|_| ok("1")).await;
+    let mut limits = None;
+    let (pool, node) = lone_with(&server, |config| {
+        config.timeouts.whole = millis(300);
+        config.reader_window = millis(50);
+        config.probe_interval = Duration::from_secs(3600);
+        limits = Some(config.clone());
+    });
+    pool.start();
+    pool.probed().await;
+    let mut answer = send(&node).await.unwrap();
+    drop(node);
+    let nodes = vec![NodeConfig::new(other.url())];
+    pool.reload(node::PoolConfig { nodes, ..limits.unwrap() }).unwrap();
+    let mut passed = 0;
+    let error = loop {
+        match frame(&mut answer.body).await.unwrap() {
+            Ok(data) => passed += data.len(),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!((passed, error.cause), (64 << 10, Cause::TimedOutWhole));
+}
+
+#[tokio::test]
 async fn fast_reader_may_go_on_but_not_for_ever() {
     let server = Scripted::start(|mut peer| async move {
         peer.hear().await;

@@ -84,7 +84,10 @@ async fn monerod_is_asked_nothing_that_it_would_take_amiss() {
     let network = chain::find("xmr").unwrap().network("regtest").unwrap();
     let (server, found) = inspected("xmr", "regtest", |method, _| match method {
         "get_info" => result("{\"height\":9,\"nettype\":\"fakechain\",\"synchronized\":true,\"status\":\"OK\",\"version\":\"\"}"),
-        "on_get_block_hash" => result(&format!("\"{}\"", network.genesis.unwrap())),
+        "get_block" => result(&format!(
+            "{{\"block_header\":{{\"hash\":\"{}\"}}}}",
+            network.genesis.unwrap()
+        )),
         "get_outs" => with_status("404 Not found", ""),
         _ => result("{\"status\":\"OK\"}"),
     })

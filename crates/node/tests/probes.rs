@@ -298,7 +298,9 @@ async fn monerod_is_recognised() {
     ] {
         let (server, _pool, state) = probed("xmr", network, move |method, _| match method {
             "get_info" => info(nettype, synchronized, target),
-            "on_get_block_hash" => result(&genesis("xmr", network)),
+            "get_block" => {
+                result(&format!("{{\"block_header\":{{\"hash\":{}}}}}", genesis("xmr", network)))
+            }
             _ => rpc_error(-32601, "Method not found"),
         })
         .await;

@@ -28,6 +28,16 @@ struct Info {
     version: String,
 }
 
+#[derive(Deserialize)]
+struct Block {
+    block_header: Header,
+}
+
+#[derive(Deserialize)]
+struct Header {
+    hash: String,
+}
+
 pub(super) async fn tip(node: &Arc<Node>) -> Result<Sight, CallError> {
     let info = info(node).await?;
     if info.status == "BUSY" {
@@ -45,12 +55,15 @@ pub(super) async fn tip(node: &Arc<Node>) -> Result<Sight, CallError> {
 pub(super) async fn identity(node: &Arc<Node>) -> Result<Identity, CallError> {
     let network = node.network();
     let info = info(node).await?;
-    let answer = node.call_quietly("on_get_block_hash", "[0]").await;
-    let genesis = optional(answer.and_then(|raw| read::<String>(&raw)))?;
-    let mut right = genesis.filter(|hash| is_hash(hash)).map(|hash| match network.genesis {
-        Some(expected) => same("the genesis block", &hash, expected),
-        None => Ok(()),
-    });
+    let answer = node.call_quietly("get_block", "{\"height\":0}").await;
+    let genesis = optional(answer.and_then(|raw| read::<Block>(&raw)))?;
+    let mut right =
+        genesis.map(|block| block.block_header.hash).filter(|hash| is_hash(hash)).map(|hash| {
+            match network.genesis {
+                Some(expected) => same("the genesis block", &hash, expected),
+                None => Ok(()),
+            }
+        });
     if right == Some(Ok(())) && !info.nettype.is_empty() {
         right = Some(same("nettype", &info.nettype, net_type(network)));
     }
