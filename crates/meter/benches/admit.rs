@@ -1,3 +1,78 @@
-//! What the meter costs a request.
+//! What the meter costs a request: `caller` with `admit`, and `admit` alone from one and two
+//! threads of one account.
 
-fn main() {}
+use std::hint::black_box;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use meter::{Admin, Caller, Clock, KeyOptions, Meter, PlanConfig, Plans, Service};
+
+const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// The highest rate a plan can have: above it the bucket refuses, which costs about the same.
+fn plans() -> Plans {
+    let lab = PlanConfig {
+        requests_per_second: 100_000,
+        daily: Some(10_000_000_000_000),
+        monthly: Some(10_000_000_000_000),
+        ..PlanConfig::default()
+    };
+    Plans::with([("lab".to_owned(), lab)]).expect("the numbers are in range")
+}
+
+fn store() -> (tempfile::TempDir, Arc<Meter>, String) {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let admin = Admin::open(dir.path(), plans(), Clock::system()).expect("a new store");
+    admin.add_account("acme", Some("lab"), Some("lab")).expect("a new account");
+    let options = KeyOptions { daily_cap: Some(10_000_000_000_000), ..KeyOptions::default() };
+    let key = admin.add_key("acme", options).expect("a new key").key.reveal().to_owned();
+    let meter = Meter::open(dir.path(), &Service::ALL, plans(), Clock::system()).expect("a store");
+    (dir, meter, key)
+}
+
+fn caller(meter: &Meter, runtime: &tokio::runtime::Runtime, key: &str) -> Caller {
+    let caller = meter.caller(Some(key), Service::Gateway, HOME, None);
+    runtime.block_on(caller).expect("the key is valid")
+}
+
+fn benches(criterion: &mut Criterion) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let (_dir, meter, key) = store();
+    let btc = chain::find("btc").expect("a chain");
+    let both = async || {
+        let caller = meter.caller(Some(&key), Service::Gateway, HOME, None).await?;
+        meter.admit(&caller, btc, 1, 1)
+    };
+    criterion.bench_function("caller + admit", |bencher| {
+        bencher.iter_custom(|rounds| {
+            runtime.block_on(async {
+                let started = std::time::Instant::now();
+                for _ in 0..rounds {
+                    let _ = black_box(both().await);
+                }
+                started.elapsed()
+            })
+        });
+    });
+    let known = caller(&meter, &runtime, &key);
+    criterion.bench_function("admit, 1 thread", |bencher| {
+        bencher.iter(|| black_box(meter.admit(&known, btc, 1, 1)));
+    });
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                let _ = black_box(meter.admit(&known, btc, 1, 1));
+            }
+        });
+        criterion.bench_function("admit, 2 threads", |bencher| {
+            bencher.iter(|| black_box(meter.admit(&known, btc, 1, 1)));
+        });
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+criterion_group!(admit, benches);
+criterion_main!(admit);

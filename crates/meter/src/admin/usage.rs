@@ -5,11 +5,13 @@
 //! missed; a live row stands for the recorded one of its name, so none counts twice.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::Serialize;
 
 use super::AdminError;
 use super::view::{account_id, key_id};
+use crate::clock::first_day_of_month;
 use crate::folder::Folder;
 use crate::store::{Account, RowName, Store};
 use crate::usage_file::{LiveRow, Slot, UsageFile};
@@ -64,15 +66,15 @@ pub(super) fn read(
     now: Utc,
     since: Option<Utc>,
 ) -> Result<UsageView, AdminError> {
-    let month = crate::clock::first_day_of_month(now.month()) * 24;
-    let since = since.map_or(month, Utc::hour);
-    let rows = rows(folder, store, account.id, since.min(month))?;
-    let sum = |service, from: u32| {
-        let of = rows.iter().filter(|((hour, of, _), _)| *of == service && *hour >= from);
+    let today = now.day() * 24..(now.day() + 1) * 24;
+    let month = first_day_of_month(now.month()) * 24..first_day_of_month(now.month() + 1) * 24;
+    let since = since.map_or(month.start, Utc::hour);
+    let rows = rows(folder, store, account.id, since.min(month.start))?;
+    let sum = |service, hours: &Range<u32>| {
+        let of = rows.iter().filter(|((hour, of, _), _)| *of == service && hours.contains(hour));
         of.map(|(_, units)| units).sum()
     };
-    let both =
-        |service| ServiceUsage { today: sum(service, now.day() * 24), month: sum(service, month) };
+    let both = |service| ServiceUsage { today: sum(service, &today), month: sum(service, &month) };
     let hours = rows.iter().filter(|((hour, ..), units)| *hour >= since && **units > 0);
     Ok(UsageView {
         account: account_id(account.id),

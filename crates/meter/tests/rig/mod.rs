@@ -1,0 +1,112 @@
+//! A store in a temporary folder with its meter, its administration and a clock with hands.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::sync::Arc;
+
+use meter::{
+    Admin, Caller, Clock, Denial, Hands, KeyOptions, Meter, Permit, PlanConfig, Plans, Reason,
+    Service, Utc,
+};
+use tempfile::TempDir;
+
+pub const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+pub const GATEWAY: Service = Service::Gateway;
+pub const EXPLORER: Service = Service::Explorer;
+
+pub fn btc() -> &'static chain::Chain {
+    chain::find("btc").unwrap()
+}
+
+pub fn utc(text: &str) -> u64 {
+    text.parse::<Utc>().unwrap().secs()
+}
+
+/// A plan of 100,000 calls a second, and what a test changes of it.
+pub fn wide() -> PlanConfig {
+    PlanConfig {
+        requests_per_second: 100_000,
+        concurrency: Some(100_000),
+        batch_size: Some(1000),
+        ..PlanConfig::default()
+    }
+}
+
+pub fn plans(lab: PlanConfig) -> Plans {
+    Plans::with([("lab".to_owned(), lab)]).unwrap()
+}
+
+pub struct Rig {
+    pub meter: Option<Arc<Meter>>,
+    pub admin: Admin,
+    pub key: String,
+    pub hands: Hands,
+    pub clock: Clock,
+    pub plans: Plans,
+    pub dir: TempDir,
+}
+
+impl Rig {
+    /// One account on the plan `lab` for both services, with one key, at a time.
+    pub fn new(lab: PlanConfig, at: &str) -> Rig {
+        Rig::with(lab, at, KeyOptions::default())
+    }
+
+    pub fn with(lab: PlanConfig, at: &str, options: KeyOptions) -> Rig {
+        let dir = tempfile::tempdir().unwrap();
+        let (clock, hands) = Clock::test(utc(at));
+        let plans = plans(lab);
+        let admin = Admin::open(dir.path(), plans.clone(), clock.clone()).unwrap();
+        admin.add_account("acme", Some("lab"), Some("lab")).unwrap();
+        let key = admin.add_key("acme", options).unwrap().key.reveal().to_owned();
+        let meter = open(dir.path(), &plans, &clock);
+        Rig { meter: Some(meter), admin, key, hands, clock, plans, dir }
+    }
+
+    pub fn meter(&self) -> &Arc<Meter> {
+        self.meter.as_ref().unwrap()
+    }
+
+    /// Ends the meter and opens it again, as a restarted process does.
+    pub fn restart(&mut self) {
+        self.meter = None;
+        self.meter = Some(open(self.dir.path(), &self.plans, &self.clock));
+    }
+
+    pub fn caller_of(&self, key: &str, service: Service) -> Result<Caller, Denial> {
+        block_on(self.meter().caller(Some(key), service, HOME, None))
+    }
+
+    pub fn caller(&self) -> Caller {
+        self.caller_of(&self.key, GATEWAY).unwrap()
+    }
+
+    pub fn admit(&self, tokens: u32, units: u32) -> Result<Permit, Denial> {
+        let caller = self.caller_of(&self.key, GATEWAY)?;
+        self.meter().admit(&caller, btc(), tokens, units)
+    }
+
+    /// Units of today and this month on the gateway, and the sum of today's rows.
+    pub fn used(&self) -> (u64, u64, u64) {
+        let today = Utc::from_secs(self.clock.utc().day() as u64 * 86_400);
+        let usage = self.admin.usage("acme", Some(today)).unwrap();
+        let tomorrow = Utc::from_secs(today.secs() + 86_400);
+        let rows = usage.hours.iter().filter(|row| row.service == "gateway" && row.hour < tomorrow);
+        (usage.gateway.today, usage.gateway.month, rows.map(|row| row.units).sum())
+    }
+}
+
+pub fn open(dir: &Path, plans: &Plans, clock: &Clock) -> Arc<Meter> {
+    Meter::open(dir, &Service::ALL, plans.clone(), clock.clone()).unwrap()
+}
+
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(future)
+}
+
+pub fn reason<T: std::fmt::Debug>(result: Result<T, Denial>) -> (Reason, Option<u64>) {
+    let denial = result.unwrap_err();
+    (denial.reason, denial.retry_after_secs)
+}
