@@ -1,4 +1,13 @@
 //! Accounts, keys, plans and counters of both services.
+//!
+//! A service asks twice for a request: [`Meter::caller`] says who calls, [`Meter::admit`] charges
+//! it before its work and gives a [`Permit`] to hold until the answer is sent. Commands work on
+//! the same folder through [`Admin`], whether a server runs or not. HTTP, refusal texts and the
+//! order in which a service checks belong to the services.
+//!
+//! Invariant: usage rows are the only truth of counting. Every quota is a sum of them, so they
+//! add up to it whatever was killed, restarted or refunded (how, and why a crash cannot break it:
+//! the page of `ledger.rs`). No unit is admitted beyond a quota.
 
 mod admin;
 mod books;

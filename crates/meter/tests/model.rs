@@ -58,7 +58,15 @@ fn step() -> impl Strategy<Value = Step> {
 #[derive(Default)]
 struct Model {
     units: HashMap<(u64, bool), u64>,
-    open: Vec<(Permit, u64, bool, u32)>,
+    open: Vec<Open>,
+}
+
+struct Open {
+    permit: Permit,
+    hour: u64,
+    capped: bool,
+    units: u32,
+    since: Duration,
 }
 
 impl Model {
@@ -121,15 +129,16 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                     let left = KEY_DAILY.saturating_sub(model.day(now, Some(capped)));
                     let left = capped.then_some(left);
                     prop_assert_eq!(permit.standing().key_daily_remaining, left);
-                    model.open.push((permit, now / 3600, capped, units));
+                    let (hour, since) = (now / 3600, rig.clock.mono());
+                    model.open.push(Open { permit, hour, capped, units, since });
                 }
             }
             Step::Refund { which, units } => {
-                if let Some((permit, hour, capped, charged)) = model.open.get_mut(which) {
-                    permit.refund(units);
-                    let given = units.min(*charged);
-                    *charged -= given;
-                    let row = model.units.get_mut(&(*hour, *capped)).unwrap();
+                if let Some(open) = model.open.get_mut(which) {
+                    open.permit.refund(units);
+                    let given = units.min(open.units);
+                    open.units -= given;
+                    let row = model.units.get_mut(&(open.hour, open.capped)).unwrap();
                     *row -= u64::from(given);
                 }
             }
@@ -138,7 +147,12 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                     model.open.remove(which);
                 }
             }
-            Step::Pass { secs } => rig.hands.advance(Duration::from_secs(secs)),
+            Step::Pass { secs } => {
+                rig.hands.advance(Duration::from_secs(secs));
+                // No request lives longer than that; slots are kept for two hours.
+                let now = rig.clock.mono();
+                model.open.retain(|open| now - open.since < Duration::from_secs(3600));
+            }
             Step::SetClock { hours } => {
                 rig.hands.set_utc(utc(START).saturating_add_signed(hours * 3600));
                 rig.hands.advance(Duration::from_secs(1));

@@ -1,1 +1,230 @@
-//! B13: rows on their way from the file to the store.
+//! B13: rows on their way from the file to the store, and back after trouble.
+
+use std::sync::Arc;
+use std::thread;
+
+use super::*;
+use crate::store::ChainName;
+use crate::usage_file::UNSETTLED;
+use crate::{Clock, Hands, Utc, sqlite::Sqlite};
+
+const HOUR: u32 = 500_000;
+
+struct Rig {
+    dir: tempfile::TempDir,
+    store: Sqlite,
+    clock: Clock,
+    hands: Hands,
+}
+
+impl Rig {
+    fn new() -> Rig {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(&dir.path().join("portolan.sqlite")).unwrap();
+        let (clock, hands) = Clock::test(u64::from(HOUR) * 3600);
+        Rig { dir, store, clock, hands }
+    }
+
+    fn open(&self) -> Ledger {
+        let folder = Folder::open(self.dir.path()).unwrap();
+        Ledger::open(&folder, Service::Gateway, &self.store, self.clock.now()).unwrap()
+    }
+
+    fn record(&self, ledger: &Ledger) {
+        ledger.record(&self.store, self.clock.now()).unwrap();
+    }
+
+    fn recorded(&self, name: RowName) -> u64 {
+        self.store.recorded(Service::Gateway, name).unwrap()
+    }
+
+    fn map(&self) -> std::path::PathBuf {
+        self.dir.path().join("usage-gateway.map")
+    }
+}
+
+fn name(key: u64, hour: u32) -> RowName {
+    RowName { hour, account: 1, key, chain: ChainName::new("btc").unwrap() }
+}
+
+fn charge(ledger: &Ledger, name: RowName, units: u64) -> u32 {
+    let slot = ledger.slot(name).unwrap();
+    assert!(ledger.file.add(slot, &name, units));
+    slot
+}
+
+fn live(ledger: &Ledger) -> usize {
+    ledger.file.rows().filter(|(_, slot)| *slot != Slot::Free).count()
+}
+
+#[test]
+fn recording_twice_changes_nothing_and_follows_refunds() {
+    let rig = Rig::new();
+    let ledger = rig.open();
+    let slot = charge(&ledger, name(1, HOUR), 5);
+    rig.record(&ledger);
+    rig.record(&ledger);
+    assert_eq!(rig.recorded(name(1, HOUR)), 5);
+    ledger.file.take_back(slot, &name(1, HOUR), 2);
+    rig.record(&ledger);
+    assert_eq!(rig.recorded(name(1, HOUR)), 3);
+}
+
+#[test]
+fn a_slot_is_freed_when_its_row_is_recorded_over_and_idle() {
+    let rig = Rig::new();
+    let ledger = rig.open();
+    let slot = charge(&ledger, name(1, HOUR), 5);
+    rig.record(&ledger);
+    for _ in 0..2 {
+        rig.hands.advance(Duration::from_secs(3600));
+        rig.record(&ledger);
+        assert_eq!(live(&ledger), 1);
+    }
+    // Two hours idle and three hours on, but touched again by a late refund.
+    ledger.file.take_back(slot, &name(1, HOUR), 1);
+    rig.hands.advance(Duration::from_secs(3600));
+    rig.record(&ledger);
+    assert_eq!(live(&ledger), 1);
+    rig.hands.advance(Duration::from_secs(7200));
+    rig.record(&ledger);
+    assert_eq!(live(&ledger), 0);
+    assert_eq!(rig.recorded(name(1, HOUR)), 4);
+    // Its remembered place takes nothing any more, and the row goes on where it ended.
+    assert!(!ledger.file.add(slot, &name(1, HOUR), 1));
+    charge(&ledger, name(1, HOUR), 2);
+    rig.record(&ledger);
+    assert_eq!(rig.recorded(name(1, HOUR)), 6);
+}
+
+#[test]
+fn a_clock_that_jumps_frees_no_slot_of_a_request_in_flight() {
+    let rig = Rig::new();
+    let ledger = rig.open();
+    let slot = charge(&ledger, name(1, HOUR), 5);
+    rig.record(&ledger);
+    rig.hands.set_utc(u64::from(HOUR + 1000) * 3600);
+    rig.record(&ledger);
+    ledger.file.take_back(slot, &name(1, HOUR), 5);
+    rig.record(&ledger);
+    assert_eq!(rig.recorded(name(1, HOUR)), 0);
+}
+
+#[test]
+fn a_lost_usage_file_goes_on_from_what_was_recorded() {
+    let rig = Rig::new();
+    let ledger = rig.open();
+    charge(&ledger, name(1, HOUR), 5);
+    rig.record(&ledger);
+    drop(ledger);
+    std::fs::remove_file(rig.map()).unwrap();
+    let ledger = rig.open();
+    let slot = charge(&ledger, name(1, HOUR), 2);
+    assert_eq!(
+        ledger.file.read(slot),
+        Slot::Row(LiveRow { name: name(1, HOUR), units: 2, unsettled: true })
+    );
+    rig.record(&ledger);
+    assert_eq!(rig.recorded(name(1, HOUR)), 7);
+}
+
+#[test]
+fn rows_of_a_killed_process_are_recorded_when_the_next_one_opens() {
+    let rig = Rig::new();
+    let ledger = rig.open();
+    for key in 0..5000 {
+        charge(&ledger, name(key, HOUR), key + 1);
+    }
+    assert_eq!(ledger.file.len(), 2 * SEGMENT_SLOTS);
+    // Nothing of it was recorded: a kill leaves the file alone.
+    drop(ledger);
+    let ledger = rig.open();
+    assert_eq!(live(&ledger), 5000);
+    assert_eq!(rig.recorded(name(4999, HOUR)), 5000);
+    charge(&ledger, name(4999, HOUR), 1);
+    rig.record(&ledger);
+    assert_eq!(rig.recorded(name(4999, HOUR)), 5001);
+}
+
+#[test]
+fn a_damaged_slot_is_left_out_and_the_others_stay() {
+    let rig = Rig::new();
+    let ledger = rig.open();
+    let slot = charge(&ledger, name(1, HOUR), 5);
+    charge(&ledger, name(2, HOUR), 6);
+    let offset = 256 * 1024 + slot as usize * 64;
+    drop(ledger);
+    let mut bytes = std::fs::read(rig.map()).unwrap();
+    bytes[offset + 8] ^= 1;
+    std::fs::write(rig.map(), bytes).unwrap();
+    let ledger = rig.open();
+    assert_eq!(live(&ledger), 1);
+    assert_eq!((rig.recorded(name(1, HOUR)), rig.recorded(name(2, HOUR))), (0, 6));
+}
+
+#[test]
+fn a_freed_slot_that_a_power_loss_brings_back_counts_once() {
+    let rig = Rig::new();
+    let ledger = rig.open();
+    charge(&ledger, name(1, HOUR), 5);
+    rig.record(&ledger);
+    charge(&ledger, name(2, HOUR), 1);
+    drop(ledger);
+    // The same row in two slots: the old one as it was freed, the new one settled or not.
+    for (unsettled, expected) in [(true, 7), (false, 8)] {
+        drop(file_with_twin(&rig, unsettled));
+        let ledger = rig.open();
+        assert_eq!(rig.recorded(name(1, HOUR)), expected);
+        assert_eq!(live(&ledger), 2);
+        drop(ledger);
+    }
+
+    fn file_with_twin(rig: &Rig, unsettled: bool) -> UsageFile {
+        let identity = rig.store.identity().unwrap();
+        let file = UsageFile::open(&rig.map(), Service::Gateway, identity).unwrap();
+        let twin = 4000;
+        file.begin(twin, name(1, HOUR));
+        file.add(twin, &name(1, HOUR), if unsettled { 2 } else { 8 });
+        if !unsettled {
+            file.settle(twin, 0);
+        }
+        file
+    }
+}
+
+#[test]
+fn the_unsettled_mark_survives_charges() {
+    let rig = Rig::new();
+    let ledger = rig.open();
+    let slot = charge(&ledger, name(1, HOUR), 3);
+    ledger.file.take_back(slot, &name(1, HOUR), 3);
+    let Slot::Row(row) = ledger.file.read(slot) else { panic!("no row") };
+    assert_eq!((row.units, row.unsettled), (0, true));
+    assert_eq!(UNSETTLED.count_ones(), 1);
+}
+
+#[test]
+fn threads_charge_while_rows_are_recorded_and_none_is_lost() {
+    let rig = Rig::new();
+    let ledger = Arc::new(rig.open());
+    thread::scope(|scope| {
+        for key in 0..4 {
+            let ledger = Arc::clone(&ledger);
+            scope.spawn(move || {
+                for round in 0..20_000_u32 {
+                    charge(&ledger, name(key, HOUR + round / 5000), 1);
+                }
+            });
+        }
+        for _ in 0..20 {
+            rig.record(&ledger);
+        }
+    });
+    rig.record(&ledger);
+    for key in 0..4 {
+        for hour in 0..4 {
+            assert_eq!(rig.recorded(name(key, HOUR + hour)), 5000);
+        }
+    }
+    assert_eq!(Utc::from_secs(u64::from(HOUR) * 3600).hour(), HOUR);
+}
