@@ -15,7 +15,7 @@ pub enum Service {
 }
 
 impl Service {
-    /// Both services, in the order of [`Service::place`].
+    /// Both services, the gateway first.
     pub const ALL: [Service; 2] = [Service::Gateway, Service::Explorer];
 
     /// The name in files, rows and answers: `gateway` or `explorer`.

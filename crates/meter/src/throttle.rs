@@ -15,7 +15,7 @@ const LIMIT: u32 = 20;
 /// Length of a window, from its first invalid key.
 const WINDOW: Duration = Duration::from_secs(60);
 const SHARDS: usize = 64;
-/// Addresses that are remembered; beyond it the oldest window of a shard makes room.
+/// Addresses that are remembered; beyond it the oldest of a shard make room.
 pub(crate) const MOST_CLIENTS: usize = 65_536;
 
 /// Counts of invalid keys by client network.
@@ -81,15 +81,21 @@ impl Window {
     }
 }
 
-/// Drops the windows that are over, else the oldest one.
+/// Drops the windows that are over, else the oldest quarter, so that a flood of addresses pays for
+/// the search once in many.
 fn make_room(shard: &mut HashMap<u128, Window>, now: Duration) {
     let before = shard.len();
     shard.retain(|_, window| !window.over(now));
-    if shard.len() == before
-        && let Some(oldest) = shard.iter().min_by_key(|(_, window)| window.began).map(|(n, _)| *n)
-    {
-        shard.remove(&oldest);
+    if shard.len() < before {
+        return;
     }
+    let mut begins: Vec<Duration> = shard.values().map(|window| window.began).collect();
+    if begins.is_empty() {
+        return;
+    }
+    let (_, oldest_quarter, _) = begins.select_nth_unstable(before / 4);
+    let oldest_quarter = *oldest_quarter;
+    shard.retain(|_, window| window.began > oldest_quarter);
 }
 
 /// An IPv4 address, or the /64 of an IPv6 address. An IPv4 address in IPv6 clothes is IPv4.

@@ -1,4 +1,5 @@
 //! B12, and the locks of a store: what a command changes is in force in every process.
+#![allow(clippy::unwrap_used, reason = "a test may fail by it")]
 
 mod rig;
 

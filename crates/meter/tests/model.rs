@@ -1,4 +1,5 @@
 //! B6, B7, B13, B14: random requests, refunds, restarts and clock steps against a plain model.
+#![allow(clippy::unwrap_used, reason = "a test may fail by it")]
 
 mod rig;
 

@@ -1,4 +1,5 @@
 //! B3, B5, B6, B7, B8, B11, B13, B14: what is charged, when, and what is left.
+#![allow(clippy::unwrap_used, reason = "a test may fail by it")]
 
 mod rig;
 
