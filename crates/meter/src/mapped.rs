@@ -4,13 +4,15 @@
 //! is in the system's page cache at once and outlives a killed process; [`Words::sync`] carries
 //! it to the disk. Invariant: every access to the mapping is atomic and 8-byte aligned. A file
 //! that somebody cuts shorter while it is mapped is beyond any program's help (SIGBUS); the
-//! meter never does so.
+//! meter never does so, and has the room on the disk before it maps.
 
 use std::fs::File;
 use std::io;
 use std::sync::atomic::AtomicU64;
 
 use memmap2::{MmapOptions, MmapRaw};
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
 
 /// A part of a file as 64-bit words in the machine's byte order.
 #[derive(Debug)]
@@ -27,6 +29,7 @@ impl Words {
         if file.metadata()?.len() < end {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file is too short"));
         }
+        reserve(file, offset, count as u64 * 8)?;
         let map = MmapOptions::new().offset(offset).len(count * 8).map_raw(file)?;
         Ok(Words { map, count })
     }
@@ -45,6 +48,15 @@ impl Words {
     /// Waits until the words are on the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.map.flush()
+    }
+}
+
+/// Takes the room on the disk now: a write into a hole of a mapped file that finds the disk full
+/// would end the process (SIGBUS). A file system that cannot reserve is taken as it is.
+fn reserve(file: &File, offset: u64, len: u64) -> io::Result<()> {
+    match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, offset, len) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+        reserved => Ok(reserved?),
     }
 }
 

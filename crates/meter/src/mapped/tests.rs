@@ -26,3 +26,15 @@ fn a_short_file_is_an_error() {
     file.set_len(4097).unwrap();
     assert_eq!(Words::map(&file, 4096, 1).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
 }
+
+#[test]
+fn room_is_on_the_disk_before_the_first_write() {
+    use std::os::unix::fs::MetadataExt;
+    let file = tempfile::tempfile().unwrap();
+    file.set_len(1 << 20).unwrap();
+    let before = file.metadata().unwrap().blocks() * 512;
+    let words = Words::map(&file, 0, (1 << 20) / 8).unwrap();
+    let after = file.metadata().unwrap().blocks() * 512;
+    assert!(before < 1 << 20 && after >= 1 << 20, "{before} {after}");
+    assert!(words.get(0).is_some());
+}
