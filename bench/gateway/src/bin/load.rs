@@ -1,0 +1,131 @@
+//! Load on one address over kept connections, counting right answers byte for byte:
+//! `load ADDRESS SECONDS CONNECTIONS KEY [CALLS_PER_SECOND]`.
+//!
+//! Without a rate every connection sends its next call when the last was answered. With one, calls
+//! follow a fixed schedule and each is timed from when it was due, so that a server that stalls is
+//! charged for the calls it held up. Prints `right wrong calls_per_second p50_us p99_us`.
+
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+const CALL: &str = r#"{"jsonrpc":"1.0","id":1,"method":"getblockcount","params":[]}"#;
+const ANSWER: &[u8] = br#"{"result":1,"error":null,"id":1}"#;
+
+/// What one connection saw.
+#[derive(Default)]
+struct Seen {
+    right: u64,
+    wrong: u64,
+    micros: Vec<u32>,
+}
+
+/// Reads one answer and tells whether it is status 200 with the expected body.
+async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<bool, Failure> {
+    buffer.clear();
+    let (mut body_at, mut length) = (0, 0);
+    loop {
+        if stream.read_buf(buffer).await? == 0 {
+            return Err("the server closed the connection".into());
+        }
+        if body_at == 0 {
+            let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") else {
+                continue;
+            };
+            body_at = end + 4;
+            let head = std::str::from_utf8(&buffer[..end])?.to_ascii_lowercase();
+            let (_, rest) =
+                head.split_once("content-length: ").ok_or("an answer without a length")?;
+            length = rest.split("\r\n").next().unwrap_or_default().parse()?;
+        }
+        if buffer.len() >= body_at + length {
+            return Ok(
+                buffer.starts_with(b"HTTP/1.1 200") && buffer[body_at..].trim_ascii_end() == ANSWER
+            );
+        }
+    }
+}
+
+async fn client(
+    address: String,
+    call: String,
+    start: Instant,
+    end: Instant,
+    every: Option<Duration>,
+    offset: Duration,
+) -> Result<Seen, Failure> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    let (mut seen, mut buffer, mut due) =
+        (Seen::default(), Vec::with_capacity(4096), start + offset);
+    while Instant::now() < end {
+        match every {
+            Some(every) => {
+                tokio::time::sleep_until(due.into()).await;
+                due += every;
+            }
+            None => due = Instant::now(),
+        }
+        let began = every.map_or(due, |every| due - every);
+        stream.write_all(call.as_bytes()).await?;
+        if answer(&mut stream, &mut buffer).await? {
+            seen.right += 1;
+        } else {
+            seen.wrong += 1;
+        }
+        seen.micros.push(began.elapsed().as_micros() as u32);
+    }
+    Ok(seen)
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Failure> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [address, seconds, connections, key, rate @ ..] = &words[..] else {
+        return Err("usage: load ADDRESS SECONDS CONNECTIONS KEY [CALLS_PER_SECOND]".into());
+    };
+    let (seconds, connections): (f64, u32) = (seconds.parse()?, connections.parse()?);
+    let rate: Option<f64> = rate.first().map(|rate| rate.parse()).transpose()?;
+    let call = format!(
+        "POST /v1/rpc/btc HTTP/1.1\r\nHost: bench\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{CALL}",
+        CALL.len()
+    );
+    let start = Instant::now();
+    let end = start + Duration::from_secs_f64(seconds);
+    let every = rate.map(|rate| Duration::from_secs_f64(f64::from(connections) / rate));
+    let mut clients = Vec::new();
+    for place in 0..connections {
+        let offset = every.unwrap_or_default() * place / connections;
+        clients.push(tokio::spawn(client(
+            address.clone(),
+            call.clone(),
+            start,
+            end,
+            every,
+            offset,
+        )));
+    }
+    let mut all = Seen::default();
+    for client in clients {
+        let seen = client.await??;
+        all.right += seen.right;
+        all.wrong += seen.wrong;
+        all.micros.extend(seen.micros);
+    }
+    all.micros.sort_unstable();
+    let at = |share: f64| {
+        all.micros.get((all.micros.len() as f64 * share) as usize).copied().unwrap_or_default()
+    };
+    println!(
+        "{} {} {:.0} {} {}",
+        all.right,
+        all.wrong,
+        all.right as f64 / start.elapsed().as_secs_f64(),
+        at(0.5),
+        at(0.99)
+    );
+    Ok(())
+}
