@@ -111,6 +111,7 @@ impl Node {
         let lease = self.lease(0, weight).await?;
         let answer = self.send(lease, route, body).await?;
         let whole = answer.body.collect(self.flow_limits.response).await?;
+        self.credit();
         Ok((answer.status, whole))
     }
 

@@ -155,11 +155,16 @@ impl Node {
         let uri = self.uri(route)?;
         let outcome = self.attempt(lease, uri, body, self.first_byte).await;
         match &outcome {
-            Ok(_) => self.health.call_answered(),
+            Ok(_) => {}
             Err(error) if error.blames_node() => self.health.call_failed(),
             Err(_) => {}
         }
         outcome
+    }
+
+    /// Counts an answer that its reader found good: earlier failures are forgiven.
+    pub fn credit(&self) {
+        self.health.call_answered();
     }
 
     /// Counts an answer that only its reader could see to be useless (no JSON, cut off) as a
