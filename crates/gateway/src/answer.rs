@@ -11,6 +11,7 @@ use http::StatusCode;
 use http_body_util::BodyExt;
 use node::{Answer, AnswerBody, NodeError};
 
+use crate::forward::Failure;
 use crate::join::{Join, Place};
 use crate::json::{Kind, Outline};
 
@@ -39,6 +40,19 @@ pub(crate) enum Expect {
         /// The joined array, if some elements were refused here.
         places: Option<Vec<Place>>,
     },
+}
+
+impl Expect {
+    /// The same, now that the first byte is known: an object in answer to a batch is the node's
+    /// word on the whole of it, and nothing is joined.
+    fn met_with(self, first: u8) -> Expect {
+        match self {
+            Expect::Items { answered, calls, .. } if first == b'{' => {
+                Expect::Items { answered, calls, places: None }
+            }
+            other => other,
+        }
+    }
 }
 
 /// Why an answer is none.
@@ -105,7 +119,7 @@ impl Watch {
         match self {
             Watch::Nothing => true,
             Watch::Value(outline) => outline.is_complete(),
-            // A node that refuses a batch as a whole answers one object.
+            // A node that refuses a batch as a whole answers one object, which passes as it is.
             Watch::Items { outline, counts } => {
                 outline.is_complete()
                     && (outline.kind() == Kind::Object || counts.contains(&outline.items()))
@@ -113,6 +127,16 @@ impl Watch {
             Watch::Joined { outline, join } => {
                 outline.is_complete() && outline.kind() == Kind::Array && join.is_even()
             }
+        }
+    }
+
+    /// Did the value that passed come to its end?
+    fn is_complete(&self) -> bool {
+        match self {
+            Watch::Nothing => true,
+            Watch::Value(outline)
+            | Watch::Items { outline, .. }
+            | Watch::Joined { outline, .. } => outline.is_complete(),
         }
     }
 
@@ -187,7 +211,9 @@ pub(crate) async fn open(answer: Answer, expect: Expect) -> Result<Opened, NoAns
         Some(b'{' | b'[') if matches!(expect, Expect::Path) && !status.is_success() => {
             Err(NoAnswer::Refused("the path answered an error status"))
         }
-        Some(b'{' | b'[') => json(head, rest, length, Watch::of(expect, close_delimited)),
+        Some(first @ (b'{' | b'[')) => {
+            json(head, rest, length, Watch::of(expect.met_with(first), close_delimited))
+        }
         _ if node::says_busy(status, &head.text()) => Err(NoAnswer::Busy),
         _ => Err(NoAnswer::Unusable("the answer is not JSON")),
     }
@@ -224,9 +250,11 @@ fn json(
     let mut ready = VecDeque::with_capacity(head.frames.len());
     head.frames.into_iter().for_each(|frame| watch.pass(frame, &mut ready));
     if head.ended && !watch.is_whole() {
-        return Err(NoAnswer::Unusable(
-            "the answer is truncated, or has the wrong number of items",
-        ));
+        // A wrong number of items may be the doing of an odd id; a cut is the node's.
+        return Err(match watch.is_complete() {
+            true => NoAnswer::Refused("the answer has the wrong number of items"),
+            false => NoAnswer::Unusable("the answer is truncated"),
+        });
     }
     let length = match (&watch, &rest) {
         (_, None) => Some(ready.iter().map(|frame| frame.len() as u64).sum()),
@@ -237,41 +265,28 @@ fn json(
 }
 
 impl Opened {
-    /// Reads the rest and returns the whole, if it is at most `most` bytes.
+    /// Reads the rest and returns the whole. `take` claims room for each frame before it is kept.
     ///
     /// # Errors
-    /// [`NoAnswer`] if the rest does not arrive or is no answer; `TooLarge` above `most`.
-    pub(crate) async fn collect(mut self, most: u64) -> Result<Bytes, Collected> {
-        let mut bytes: u64 = self.ready.iter().map(|frame| frame.len() as u64).sum();
-        while let Some(frame) = match self.rest.as_mut() {
-            Some(rest) if bytes <= most => rest.frame().await,
-            _ => None,
-        } {
-            let data = frame
-                .map_err(|error| Collected::No(NoAnswer::Node(error)))?
-                .into_data()
-                .unwrap_or_default();
-            bytes += data.len() as u64;
+    /// What `take` says, or the failure of an answer whose rest does not arrive.
+    pub(crate) async fn collect(
+        mut self,
+        take: impl Fn(u64) -> Result<(), Failure>,
+    ) -> Result<Bytes, Failure> {
+        take(self.ready.iter().map(|frame| frame.len() as u64).sum())?;
+        while let Some(rest) = self.rest.as_mut()
+            && let Some(frame) = rest.frame().await
+        {
+            let data = frame.map_err(NoAnswer::Node)?.into_data().unwrap_or_default();
+            take(data.len() as u64)?;
             self.watch.pass(data, &mut self.ready);
         }
-        if bytes > most {
-            return Err(Collected::TooLarge);
-        }
         if !self.watch.is_whole() {
-            return Err(Collected::No(NoAnswer::Unusable("the answer is truncated")));
+            return Err(NoAnswer::Unusable("the answer is truncated").into());
         }
         if self.ready.len() == 1 {
             return Ok(self.ready.pop_front().unwrap_or_default());
         }
         Ok(self.ready.iter().flatten().copied().collect::<Vec<u8>>().into())
     }
-}
-
-/// Why an answer was not collected.
-#[derive(Debug)]
-pub(crate) enum Collected {
-    /// It is larger than it may be.
-    TooLarge,
-    /// It is no answer.
-    No(NoAnswer),
 }

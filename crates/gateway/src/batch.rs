@@ -54,7 +54,15 @@ impl<'a> Batch<'a> {
 
     /// What a node of `dialect` should answer to [`Batch::body`].
     pub(crate) fn expect(&self, dialect: Dialect) -> Expect {
-        let answered: Vec<bool> = self.calls.iter().map(|call| call.is_answered(dialect)).collect();
+        self.expect_answers(self.calls.iter().map(|call| call.is_answered(dialect)).collect())
+    }
+
+    /// What a Bitcoin Core before 28.0 answers, which knows no notifications.
+    pub(crate) fn expect_of_old(&self, dialect: Dialect) -> Option<Expect> {
+        (dialect == Dialect::Core).then(|| self.expect_answers(vec![true; self.calls.len()]))
+    }
+
+    fn expect_answers(&self, answered: Vec<bool>) -> Expect {
         let count = answered.iter().filter(|answered| **answered).count();
         let any_refused = self.refused.iter().any(Option::is_some);
         let places = any_refused.then(|| {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use node::{Cause, Node, NodeError, Pool, Route, Sent, Tried, Unusable, Weight};
 
-use crate::answer::{self, Collected, Expect, NoAnswer, Opened};
+use crate::answer::{self, Expect, NoAnswer, Opened};
 use crate::refusal::Reason;
 
 /// Dead connections of a node's pool that one call may meet before it counts as unreachable.
@@ -27,6 +27,8 @@ pub(crate) struct Errand<'a> {
     pub(crate) path: Option<&'a str>,
     pub(crate) body: Bytes,
     pub(crate) expect: Expect,
+    /// What to expect of a Bitcoin Core that is too old to know notifications.
+    pub(crate) expect_of_old: Option<Expect>,
 }
 
 /// No answer, and what that means.
@@ -97,9 +99,15 @@ async fn attempt(
 ) -> Result<Opened, NoAnswer> {
     let lease = node.lease(errand.account, errand.weight).await.map_err(|_| NoAnswer::Busy)?;
     let answer = node.send(lease, route, errand.body.clone()).await.map_err(NoAnswer::Node)?;
-    let opened = answer::open(answer, errand.expect.clone()).await;
-    if matches!(opened, Err(NoAnswer::Unusable(_))) {
-        node.strike();
+    let expect = match &errand.expect_of_old {
+        Some(expect) if !node.speaks_v2() => expect,
+        _ => &errand.expect,
+    };
+    let opened = answer::open(answer, expect.clone()).await;
+    match &opened {
+        Ok(_) => node.credit(),
+        Err(NoAnswer::Unusable(_)) => node.strike(),
+        Err(_) => (),
     }
     opened
 }
@@ -156,15 +164,6 @@ impl From<NoAnswer> for Failure {
             NoAnswer::Node(error) => {
                 Failure { reason: reason_of(&error), charged: is_overtime(&error) }
             }
-        }
-    }
-}
-
-impl From<Collected> for Failure {
-    fn from(trouble: Collected) -> Failure {
-        match trouble {
-            Collected::TooLarge => Failure::of(Reason::ResponseTooLarge),
-            Collected::No(trouble) => trouble.into(),
         }
     }
 }

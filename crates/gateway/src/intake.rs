@@ -32,7 +32,7 @@ pub(crate) async fn read(
     headers: &HeaderMap,
     mut body: Incoming,
     settings: &Settings,
-    buffered: &mut Buffered,
+    buffered: &Buffered,
 ) -> Result<Bytes, Refusal> {
     let coding = Coding::of(headers)?;
     if body.size_hint().lower() > settings.max_request_bytes as u64 {
@@ -57,7 +57,7 @@ pub(crate) async fn read(
 async fn collect(
     body: &mut Incoming,
     settings: &Settings,
-    buffered: &mut Buffered,
+    buffered: &Buffered,
 ) -> Result<Bytes, Refusal> {
     let mut whole = Whole::Empty;
     while let Some(frame) = body.frame().await {

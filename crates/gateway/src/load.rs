@@ -20,7 +20,7 @@ pub(crate) struct InFlight(Arc<Load>);
 #[derive(Debug)]
 pub(crate) struct Buffered {
     load: Arc<Load>,
-    bytes: usize,
+    bytes: AtomicUsize,
 }
 
 impl Load {
@@ -33,7 +33,7 @@ impl Load {
 
     /// Starts a claim of no bytes.
     pub(crate) fn buffer(self: &Arc<Load>) -> Buffered {
-        Buffered { load: Arc::clone(self), bytes: 0 }
+        Buffered { load: Arc::clone(self), bytes: AtomicUsize::new(0) }
     }
 
     /// Requests in flight now.
@@ -44,9 +44,9 @@ impl Load {
 
 impl Buffered {
     /// Claims `bytes` more, if the process then buffers at most `most`.
-    pub(crate) fn grow(&mut self, bytes: usize, most: usize) -> bool {
+    pub(crate) fn grow(&self, bytes: usize, most: usize) -> bool {
         let before = self.load.buffered.fetch_add(bytes, Ordering::Relaxed);
-        self.bytes += bytes;
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
         before.saturating_add(bytes) <= most
     }
 }
@@ -59,7 +59,7 @@ impl Drop for InFlight {
 
 impl Drop for Buffered {
     fn drop(&mut self) {
-        self.load.buffered.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.load.buffered.fetch_sub(*self.bytes.get_mut(), Ordering::Relaxed);
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(load.in_flight(), 1);
         drop(first);
         assert_eq!(load.in_flight(), 0);
-        let mut bytes = load.buffer();
+        let bytes = load.buffer();
         assert!(bytes.grow(10, 20));
         assert!(!bytes.grow(11, 20));
         drop(bytes);

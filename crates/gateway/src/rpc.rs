@@ -50,7 +50,9 @@ pub(crate) async fn handle(
     let mut visit = Visit::begin();
     let (parts, body) = request.into_parts();
     let state = gateway.state();
-    let mut response = if cors::is_preflight(&parts.method, &parts.headers) {
+    let preflight_here =
+        Route::of(parts.uri.path()).is_ok() && cors::is_preflight(&parts.method, &parts.headers);
+    let mut response = if preflight_here {
         preflight(&visit)
     } else {
         match walk(gateway, &state, &parts, body, peer, &mut visit).await {
@@ -86,20 +88,24 @@ async fn walk(
     let service = state.chain(route.chain).ok_or(Reason::ChainNotFound)?;
     visit.chain = Some(service.chain);
     caller.may_use(service.chain)?;
-    let in_flight =
-        gateway.load().enter(state.settings.max_in_flight).ok_or(Reason::GatewayBusy)?;
-    let mut buffered = gateway.load().buffer();
+    let buffered = gateway.load().buffer();
     let desk = Desk { gateway, state, service, caller };
-    let text = match intake::read(&parts.headers, body, &state.settings, &mut buffered).await {
+    let text = match intake::read(&parts.headers, body, &state.settings, &buffered).await {
         Ok(text) => text,
         Err(refusal) => return Err(desk.refuse_body(refusal)),
     };
+    // Only now: bodies that trickle in must not take the places of other accounts' calls.
+    let in_flight =
+        gateway.load().enter(state.settings.max_in_flight).ok_or(Reason::GatewayBusy)?;
     let hold = Hold { _in_flight: Some(in_flight), buffered: Some(buffered), ..Hold::default() };
     match envelope::read(&text, desk.caller.plan().batch_size as usize) {
         Err(_) => Err(desk.charge(Reason::Unreadable.into(), Echo::default())),
         Ok(Posted::Neither) => Err(desk.charge(Reason::InvalidRequest.into(), Echo::default())),
         Ok(Posted::One(envelope)) => desk.one(envelope, hold, visit).await,
-        Ok(Posted::Batch { elements, count }) => desk.batch(&elements, count, hold, visit).await,
+        // Boxed, so that the future of the common single call stays small.
+        Ok(Posted::Batch { elements, count }) => {
+            Box::pin(desk.batch(&elements, count, hold, visit)).await
+        }
     }
 }
 
@@ -189,6 +195,7 @@ impl<'a> Desk<'a> {
             path: None,
             body: batch.body(),
             expect: batch.expect(dialect),
+            expect_of_old: batch.expect_of_old(dialect),
         };
         match forward(&errand).await {
             Ok(opened) => Ok(Body::relay(opened, Bytes::new(), Bytes::new(), hold)),
@@ -200,14 +207,12 @@ impl<'a> Desk<'a> {
 
     /// Forwards the calls of a batch one by one.
     async fn split<'s>(&'s self, batch: &'s Batch<'s>, mut hold: Hold) -> Result<Body, Refused> {
-        let split = Split {
-            calls: &batch.calls,
-            errand: |call: &Call<'s>| self.errand(call, call.body()),
-            max_buffered_bytes: self.state.settings.max_buffered_bytes,
-        };
-        let mut buffered = hold.buffered.take().unwrap_or_else(|| self.gateway.load().buffer());
-        let joined = split.run(&mut buffered).await;
-        hold.buffered = Some(buffered);
+        let buffered = hold.buffered.take().unwrap_or_else(|| self.gateway.load().buffer());
+        let errand = |call: &Call<'s>| self.errand(call, call.body());
+        let most = self.state.settings.max_buffered_bytes;
+        let split = Split::new(&batch.calls, errand, buffered, most);
+        let joined = split.run().await;
+        hold.buffered = Some(split.buffered);
         match joined {
             Ok(joined) => {
                 if let Some(permit) = hold.permit.as_mut() {
@@ -260,6 +265,7 @@ impl<'a> Desk<'a> {
             } else {
                 Expect::One { answered: call.is_answered(dialect) }
             },
+            expect_of_old: None,
         }
     }
 

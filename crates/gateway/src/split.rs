@@ -1,8 +1,10 @@
 //! A batch for a node that takes none: each call is sent alone, the answers are joined in order.
 //!
 //! Trouble of one call becomes a refusal in its place and gives its unit back; only if no call of
-//! the batch was answered is the batch refused as a whole. Answers are buffered, each and all of
-//! them under a cap.
+//! the batch was answered is the batch refused as a whole. Answers are buffered, all of them under
+//! one cap that is counted while they come; once it is spent no further call is sent.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::stream::{FuturesOrdered, StreamExt};
@@ -22,6 +24,10 @@ pub(crate) struct Split<'a, F> {
     pub(crate) calls: &'a [Call<'a>],
     pub(crate) errand: F,
     pub(crate) max_buffered_bytes: usize,
+    /// What the answers take up in the process.
+    pub(crate) buffered: Buffered,
+    /// Bytes of answers so far.
+    taken: AtomicU64,
 }
 
 /// What came of a batch.
@@ -33,11 +39,21 @@ pub(crate) struct Joined {
 }
 
 impl<'a, F: Fn(&Call<'a>) -> Errand<'a>> Split<'a, F> {
+    /// A batch that was not sent yet.
+    pub(crate) fn new(
+        calls: &'a [Call<'a>],
+        errand: F,
+        buffered: Buffered,
+        max_buffered_bytes: usize,
+    ) -> Split<'a, F> {
+        Split { calls, errand, max_buffered_bytes, buffered, taken: AtomicU64::new(0) }
+    }
+
     /// Sends every call and waits for all answers.
     ///
     /// # Errors
     /// The first failure, if no call was answered.
-    pub(crate) async fn run(&self, buffered: &mut Buffered) -> Result<Joined, (Failure, u32)> {
+    pub(crate) async fn run(&self) -> Result<Joined, (Failure, u32)> {
         let mut outcomes = self.all().await;
         for (call, outcome) in self.calls.iter().zip(&mut outcomes) {
             // The batch may have been in its own way: its busy calls get a second chance, alone.
@@ -45,7 +61,6 @@ impl<'a, F: Fn(&Call<'a>) -> Errand<'a>> Split<'a, F> {
                 *outcome = self.one(call).await;
             }
         }
-        self.cap(&mut outcomes, buffered);
         let refund = outcomes.iter().filter(|outcome| outcome.is_err_and_free()).count() as u32;
         let first = outcomes.iter().find_map(|outcome| outcome.as_ref().err().copied());
         match first {
@@ -71,22 +86,23 @@ impl<'a, F: Fn(&Call<'a>) -> Errand<'a>> Split<'a, F> {
     }
 
     async fn one(&self, call: &Call<'a>) -> Result<Bytes, Failure> {
+        self.take(0)?;
         let opened = forward(&(self.errand)(call)).await?;
-        let body = opened.collect(JOINED_BYTES).await?;
+        let body = opened.collect(|bytes| self.take(bytes)).await?;
         Ok(if call.method.path && !body.is_empty() { wrap(call, &body) } else { trim(&body) })
     }
 
-    /// Turns answers beyond the caps into failures.
-    fn cap(&self, outcomes: &mut [Result<Bytes, Failure>], buffered: &mut Buffered) {
-        let mut total = 0;
-        for outcome in outcomes {
-            let Ok(body) = outcome else { continue };
-            total += body.len() as u64;
-            if total > JOINED_BYTES {
-                *outcome = Err(Failure::of(Reason::ResponseTooLarge));
-            } else if !buffered.grow(body.len(), self.max_buffered_bytes) {
-                *outcome = Err(Failure::of(Reason::GatewayBusy));
-            }
+    /// Claims room for bytes of an answer.
+    fn take(&self, bytes: u64) -> Result<(), Failure> {
+        let before = self.taken.fetch_add(bytes, Ordering::Relaxed);
+        if before.saturating_add(bytes) > JOINED_BYTES {
+            return Err(Failure::of(Reason::ResponseTooLarge));
+        }
+        let few = usize::try_from(bytes).unwrap_or(usize::MAX);
+        if self.buffered.grow(few, self.max_buffered_bytes) {
+            Ok(())
+        } else {
+            Err(Failure::of(Reason::GatewayBusy))
         }
     }
 

@@ -137,3 +137,18 @@ async fn split_batch_keeps_what_was_answered() {
     refused(&answer, 503, "NODE_UNAVAILABLE");
     assert_eq!(rig.units_today(), 50);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn split_batch_stops_asking_when_its_room_is_spent() {
+    let mock = Mock::start(MockOptions::of_size(20 << 20)).await.unwrap();
+    let rig = Plan::one("xmr", nodes(&[&mock.url()])).start().await;
+    let calls: Vec<String> =
+        (0..40).map(|id| format!(r#"{{"id":{id},"method":"get_block_count"}}"#)).collect();
+    let items = items(&rig.ask("xmr", &format!("[{}]", calls.join(","))).await);
+    assert_eq!(items.len(), 40);
+    let refused = |item: &&Value| item["error"]["data"]["reason"] == "RESPONSE_TOO_LARGE";
+    let answered = 40 - items.iter().filter(refused).count();
+    assert!((1..=3).contains(&answered), "{answered}");
+    assert_eq!(rig.units_today(), answered as u64);
+    assert!(mock.calls() < 12, "{} calls reached the node", mock.calls());
+}

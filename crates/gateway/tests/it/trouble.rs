@@ -173,3 +173,30 @@ async fn slow_heads_and_huge_heads_are_bounded() {
         refused(&rig.ask("btc", COUNT).await, status, reason);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn node_that_answers_nonsense_is_left_out_after_a_while() {
+    let bad = mock(200, b"<html>", Framing::Length).await;
+    let good = mock(200, b"{\"result\":1,\"id\":\"x\"}", Framing::Length).await;
+    let mut pool = nodes(&[&bad.url(), &good.url()]);
+    pool.ejection.first = Duration::from_secs(600);
+    pool.ejection.longest = Duration::from_secs(600);
+    let rig = on("btc", pool).await;
+    let mut wrong = 0;
+    for _ in 0..40 {
+        wrong += usize::from(rig.ask("btc", COUNT).await.status != 200);
+    }
+    assert!((1..=3).contains(&wrong), "{wrong} of 40");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn object_in_answer_to_a_batch_is_the_nodes_word_on_the_whole() {
+    let word =
+        b"{\"result\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\"},\"id\":null}\n";
+    let mock = mock(500, word, Framing::Length).await;
+    let rig = on("btc", nodes(&[&mock.url()])).await;
+    for body in [format!("[{COUNT}]"), format!(r#"[{COUNT},{{"id":2,"method":"stop"}}]"#)] {
+        let answer = rig.ask("btc", &body).await;
+        assert_eq!((answer.status, &answer.body[..]), (200, &word[..]));
+    }
+}
