@@ -19,4 +19,5 @@ fn a_service_is_held_once_and_the_error_names_the_holder() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder.0), 0o700);
     assert_eq!(mode(&folder.0.join("gateway.lock")), 0o600);
+    assert_eq!(mode(&folder.database()), 0o600);
 }
