@@ -1,22 +1,17 @@
 //! The gateway of one process: its meter, its chains and its settings.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 use chain::{Chain, Network, Offered};
-use http::{Request, Response};
-use hyper::body::Incoming;
 use meter::Meter;
 use node::Pool;
 
-use crate::body::Body;
 use crate::head::RequestId;
 use crate::load::Load;
 use crate::metrics::Metrics;
 use crate::refusal::{Echo, Reason, Refusal};
-use crate::rpc;
 use crate::settings::Settings;
 
 /// A chain that this operator runs nodes of.
@@ -83,15 +78,6 @@ impl Gateway {
     /// Makes every further request end with SERVICE_UNAVAILABLE, while the process drains.
     pub fn set_refusing(&self, refusing: bool) {
         self.refusing.store(refusing, Ordering::Relaxed);
-    }
-
-    /// Answers one request from `peer`.
-    pub async fn call(
-        self: &Arc<Self>,
-        request: Request<Incoming>,
-        peer: IpAddr,
-    ) -> Response<Body> {
-        rpc::handle(self, request, peer).await
     }
 
     /// What Prometheus is told.

@@ -55,7 +55,9 @@ pub(crate) async fn handle(
     let mut response = if preflight_here {
         preflight(&visit)
     } else {
-        match walk(gateway, &state, &parts, body, peer, &mut visit).await {
+        // Boxed: the layers above would otherwise copy a future of some kilobytes each.
+        let walk = Box::pin(walk(gateway, &state, &parts, body, peer, &mut visit));
+        match walk.await {
             Ok(Answered { body, standing }) => head::answered(visit.id, &standing, body),
             Err(refused) => refuse(gateway, &mut visit, refused, &parts),
         }

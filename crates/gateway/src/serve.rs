@@ -7,13 +7,17 @@ use http::{Request, Response};
 use hyper::body::Incoming;
 use listen::{HttpRefusal, Serve};
 
-use crate::{Body, Gateway};
+use crate::{Body, Gateway, rpc};
 
 impl Serve for Gateway {
     type Body = Body;
 
-    async fn serve(self: &Arc<Self>, request: Request<Incoming>, peer: IpAddr) -> Response<Body> {
-        self.call(request, peer).await
+    fn serve(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+        peer: IpAddr,
+    ) -> impl Future<Output = Response<Body>> + Send {
+        rpc::handle(self, request, peer)
     }
 
     fn http_refusal(&self) -> HttpRefusal {
