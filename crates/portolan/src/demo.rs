@@ -4,7 +4,9 @@
 //! says what to try. Invariant: it needs nothing that is not in the program, and leaves nothing
 //! behind but the folder it was told to use.
 
+use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -36,7 +38,12 @@ pub(crate) fn run(
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let temporary = match args.dir {
         Some(_) => None,
-        None => Some(tempfile::Builder::new().prefix("portolan-demo-").tempdir()?),
+        None => Some(
+            tempfile::Builder::new()
+                .prefix("portolan-demo-")
+                .permissions(fs::Permissions::from_mode(0o700))
+                .tempdir()?,
+        ),
     };
     let dir = match (&args.dir, &temporary) {
         (Some(dir), _) => dir.clone(),

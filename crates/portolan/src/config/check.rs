@@ -24,6 +24,7 @@ impl Config {
     /// Returns the first value that makes no sense.
     pub(super) fn check(&self) -> Result<(), Problem> {
         self.check_listeners()?;
+        self.check_log()?;
         self.check_numbers()?;
         self.check_origins()?;
         if let Err(error) = Plans::with(self.plan.clone()) {
@@ -70,6 +71,19 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    /// A filter takes any word for the name of a part of the program, and would log nothing.
+    fn check_log(&self) -> Result<(), Problem> {
+        let is_level =
+            |word: &str| ["off", "error", "warn", "info", "debug", "trace"].contains(&word.trim());
+        let parts = || self.log.level.split(',');
+        if parts().any(is_level) && parts().all(|part| is_level(part) || part.contains('=')) {
+            return Ok(());
+        }
+        let text = "must be off, error, warn, info, debug or trace, or such a level with filters \
+                    behind it: info,gateway=debug";
+        Err(problem("log.level", text))
     }
 
     fn check_numbers(&self) -> Result<(), Problem> {
