@@ -51,9 +51,10 @@ async fn hold_against(slug: &'static str) {
     let mut connection = rig.connect().await;
     let (mut passed, mut refused) = (0, 0);
     for line in replay::recorded(slug).unwrap() {
-        if line.phase() != replay::Phase::A || line.restricted() {
+        if line.restricted() {
             continue;
         }
+        replay.set_phase(line.phase());
         match line.kind() {
             RecordedKind::Call => {
                 let answer = call(&mut connection, &rig, slug, &line.request("7")).await;
