@@ -68,24 +68,28 @@ impl AnswerBody {
     pub async fn collect(mut self, limit: u64) -> Result<Bytes, NodeError> {
         let mut first = Bytes::new();
         let mut all = Vec::new();
+        let mut length = 0;
         loop {
             let next = std::future::poll_fn(|cx| Pin::new(&mut self).poll_frame(cx)).await;
             let Some(frame) = next else { break };
             let Ok(data) = frame?.into_data() else { continue };
-            if (first.len() + all.len() + data.len()) as u64 > limit {
+            length += data.len() as u64;
+            if length > limit {
                 return Err(NodeError::answered(Cause::TooLarge));
             }
             if first.is_empty() {
                 first = data;
                 continue;
             }
+            if all.is_empty() {
+                // Where the length is known, nothing is moved when more comes.
+                let owed = self.size_hint().exact().unwrap_or_default();
+                all.reserve(length.saturating_add(owed).min(limit) as usize);
+                all.extend_from_slice(&first);
+            }
             all.extend_from_slice(&data);
         }
-        if all.is_empty() {
-            return Ok(first);
-        }
-        all.splice(..0, first);
-        Ok(Bytes::from(all))
+        Ok(if all.is_empty() { first } else { Bytes::from(all) })
     }
 }
 

@@ -10,7 +10,9 @@ use std::future::poll_fn;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderValue, TRANSFER_ENCODING};
+use http::header::{
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, TRANSFER_ENCODING,
+};
 use http::response::Parts;
 use http::{Method, Request, Response, StatusCode, Uri};
 use http_body::Body;
@@ -27,11 +29,33 @@ use crate::{Answer, AnswerBody, Cause, NodeError, Sent};
 /// Largest body of a 401 that is read so that the connection can be used again, in bytes.
 const LONGEST_REFUSAL: usize = 64 << 10;
 
+/// A request, without its credentials.
+pub(crate) struct Query {
+    verb: Method,
+    uri: Uri,
+    body: Bytes,
+}
+
+impl Query {
+    /// A body for `uri`.
+    pub(crate) fn post(uri: Uri, body: Bytes) -> Query {
+        Query { verb: Method::POST, uri, body }
+    }
+
+    /// What there is at `uri`.
+    pub(crate) fn get(uri: Uri) -> Query {
+        Query { verb: Method::GET, uri, body: Bytes::new() }
+    }
+
+    fn has_body(&self) -> bool {
+        self.verb == Method::POST
+    }
+}
+
 /// What an attempt went through so far.
 struct Attempt<'a> {
     node: &'a Node,
-    uri: Uri,
-    body: Bytes,
+    query: Query,
     started: Instant,
     deadline: Instant,
     challenges: u32,
@@ -43,15 +67,13 @@ impl Node {
     pub(crate) async fn attempt(
         &self,
         lease: Lease,
-        uri: Uri,
-        body: Bytes,
+        query: Query,
         first_byte: std::time::Duration,
     ) -> Result<Answer, NodeError> {
         let started = Instant::now();
         let mut attempt = Attempt {
             node: self,
-            uri,
-            body,
+            query,
             started,
             deadline: started + first_byte,
             challenges: 0,
@@ -85,16 +107,19 @@ impl Attempt<'_> {
     fn request(&self, wire: &mut Wire) -> (Request<Full<Bytes>>, u64) {
         let generation = self.node.credentials.generation();
         let presented = self.node.credentials.presented();
-        let mut request = Request::new(Full::new(self.body.clone()));
-        *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.uri.clone();
+        let query = &self.query;
+        let mut request = Request::new(Full::new(query.body.clone()));
+        *request.method_mut() = query.verb.clone();
+        *request.uri_mut() = query.uri.clone();
         *request.headers_mut() = presented.headers.clone();
-        if self.body.is_empty() {
+        if !query.has_body() {
+            request.headers_mut().remove(CONTENT_TYPE);
+        } else if query.body.is_empty() {
             // hyper leaves the length out here; monerod wants one.
             request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
         if let (Some(session), Some(login)) = (&mut wire.digest, &presented.digest) {
-            let value = session.authorize(login, self.uri.path());
+            let value = session.authorize(login, query.verb.as_str(), query.uri.path());
             request.headers_mut().insert(AUTHORIZATION, value);
         }
         (request, generation)
@@ -169,7 +194,8 @@ impl Attempt<'_> {
         let reused = wire.is_reused();
         let (head, mut body) = response.into_parts();
         let length = body.size_hint().exact();
-        if head.status == StatusCode::FORBIDDEN {
+        // A path that is got may be closed to us while calls are open.
+        if head.status == StatusCode::FORBIDDEN && self.query.has_body() {
             return Err(unauthorized(head.status).reused(reused));
         }
         if length.is_some_and(|length| length > self.node.flow_limits.response) {

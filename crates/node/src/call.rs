@@ -3,6 +3,7 @@
 //! Customers' calls never come this way; they pass through `send` as bytes. Invariant: numbers of
 //! a result are not touched, the result is the node's own text.
 
+use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +13,9 @@ use http::StatusCode;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use crate::attempt::Query;
 use crate::node::{Node, Route};
-use crate::{CallError, Weight, says_busy};
+use crate::{CallError, RpcError, Weight, says_busy};
 
 #[derive(Deserialize)]
 struct Envelope<'a> {
@@ -21,18 +23,18 @@ struct Envelope<'a> {
     result: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct RpcError {
-    code: i64,
-    #[serde(default)]
-    message: String,
+    #[serde(default, deserialize_with = "if_number")]
+    id: Option<u64>,
 }
 
 /// A result of `null` is a result.
 fn even_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(from).map(Some)
+}
+
+/// An id of ours; any other is none.
+fn if_number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    <&RawValue>::deserialize(from).map(|id| id.get().parse().ok())
 }
 
 impl Node {
@@ -48,9 +50,45 @@ impl Node {
         params: &str,
         weight: Weight,
     ) -> Result<Box<RawValue>, CallError> {
-        let body = self.envelope(method, params);
-        let (status, answer) = self.ask(Route::Rpc, body, weight).await?;
-        result(status, &answer)
+        let (status, answer) = self.ask_rpc(method, params, weight).await?;
+        Ok(result(status, &answer)?.to_owned())
+    }
+
+    /// Makes many calls in one request, as `(method, params)`, and gives their results in the
+    /// same order, a node's error in its call's place.
+    ///
+    /// The whole batch holds one slot. How long it may be is the caller's to bound: nodes of the
+    /// Core family take any length, and build the whole answer in memory.
+    ///
+    /// # Errors
+    /// As for `call`; `Rpc` where the node refuses the batch as a whole, `Shape` where an answer
+    /// stands at another place than its call.
+    pub async fn call_batch<M: AsRef<str>, P: AsRef<str>>(
+        self: &Arc<Node>,
+        calls: &[(M, P)],
+        weight: Weight,
+    ) -> Result<Vec<Result<Box<RawValue>, RpcError>>, CallError> {
+        if calls.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut body = String::from("[");
+        for (id, (method, params)) in calls.iter().enumerate() {
+            body.push_str(if id == 0 { "" } else { "," });
+            self.write_envelope(&mut body, id, method.as_ref(), params.as_ref());
+        }
+        body.push(']');
+        let (status, answer) = self.ask(Route::Rpc, body.into(), weight).await?;
+        results(status, &answer, calls.len())
+    }
+
+    /// Calls `method` and gives the whole answer, which [`result`] reads.
+    pub(crate) async fn ask_rpc(
+        self: &Arc<Node>,
+        method: &str,
+        params: &str,
+        weight: Weight,
+    ) -> Result<(StatusCode, Bytes), CallError> {
+        self.ask(Route::Rpc, self.envelope(method, params), weight).await
     }
 
     /// Posts `body`, a JSON object, to a plain path of the node and gives the answer's body
@@ -79,7 +117,7 @@ impl Node {
     ) -> Result<Box<RawValue>, CallError> {
         let body = self.envelope(method, params);
         let (status, answer) = self.ask_quietly(Route::Rpc, body).await?;
-        result(status, &answer)
+        Ok(result(status, &answer)?.to_owned())
     }
 
     /// Posts a body within the time limit of probes; gives status and body.
@@ -91,7 +129,8 @@ impl Node {
         let limit = self.probe_limit;
         let asking = async {
             let lease = self.lease(0, Weight::Internal).await?;
-            let answer = self.attempt(lease, self.uri(route)?, body, limit).await?;
+            let query = Query::post(self.uri(route)?, body);
+            let answer = self.attempt(lease, query, limit).await?;
             let whole = answer.body.collect(self.flow_limits.response).await?;
             Ok((answer.status, whole))
         };
@@ -116,29 +155,68 @@ impl Node {
     }
 
     fn envelope(&self, method: &str, params: &str) -> Bytes {
+        let mut text = String::new();
+        self.write_envelope(&mut text, 0, method, params);
+        text.into()
+    }
+
+    fn write_envelope(&self, text: &mut String, id: usize, method: &str, params: &str) {
         let version = match self.chain().dialect {
             Dialect::Core | Dialect::LegacyCore | Dialect::Dcrd => "1.0",
             Dialect::Zebrad | Dialect::Geth | Dialect::Monerod => "2.0",
         };
         let method = serde_json::Value::from(method);
-        format!(r#"{{"jsonrpc":"{version}","id":0,"method":{method},"params":{params}}}"#).into()
+        // Writing into a text does not fail.
+        let _ = write!(
+            text,
+            r#"{{"jsonrpc":"{version}","id":{id},"method":{method},"params":{params}}}"#
+        );
     }
 }
 
-fn result(status: StatusCode, answer: &[u8]) -> Result<Box<RawValue>, CallError> {
+impl<'a> Envelope<'a> {
+    /// Result or error; nothing where it is neither.
+    fn outcome(&self) -> Option<Result<&'a RawValue, RpcError>> {
+        match (self.error, self.result) {
+            (Some(error), _) => serde_json::from_str(error.get()).ok().map(Err),
+            (None, result) => result.map(Ok),
+        }
+    }
+}
+
+/// The result in the answer to a call.
+pub(crate) fn result(status: StatusCode, answer: &[u8]) -> Result<&RawValue, CallError> {
     if says_busy(status, answer) {
         return Err(crate::Busy.into());
     }
-    let shape = CallError::Shape { status };
-    let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(answer) else { return Err(shape) };
-    match (envelope.error, envelope.result) {
-        (Some(error), _) => match serde_json::from_str::<RpcError>(error.get()) {
-            Ok(RpcError { code, message }) => Err(CallError::Rpc { code, message }),
-            Err(_) => Err(shape),
-        },
-        (None, Some(result)) => Ok(result.to_owned()),
-        (None, None) => Err(shape),
+    let envelope = serde_json::from_slice::<Envelope<'_>>(answer).ok();
+    match envelope.and_then(|envelope| envelope.outcome()) {
+        Some(outcome) => Ok(outcome?),
+        None => Err(CallError::Shape { status }),
     }
+}
+
+/// The results in the answer to a batch of `count` calls with the ids 0, 1, 2….
+fn results(
+    status: StatusCode,
+    answer: &[u8],
+    count: usize,
+) -> Result<Vec<Result<Box<RawValue>, RpcError>>, CallError> {
+    let shape = CallError::Shape { status };
+    let Ok(envelopes) = serde_json::from_slice::<Vec<Envelope<'_>>>(answer) else {
+        // Refused as a whole.
+        return Err(result(status, answer).err().unwrap_or(shape));
+    };
+    if envelopes.len() != count {
+        return Err(shape);
+    }
+    let outcomes = envelopes.iter().enumerate().map(|(place, envelope)| {
+        if envelope.id != Some(place as u64) {
+            return None;
+        }
+        Some(envelope.outcome()?.map(ToOwned::to_owned))
+    });
+    outcomes.collect::<Option<_>>().ok_or(shape)
 }
 
 #[cfg(test)]
@@ -147,7 +225,9 @@ mod tests {
 
     #[test]
     fn result_error_and_nonsense_are_told_apart() {
-        let read = |text: &str| result(StatusCode::OK, text.as_bytes());
+        fn read(text: &str) -> Result<&RawValue, CallError> {
+            result(StatusCode::OK, text.as_bytes())
+        }
         let raw = read(r#"{"result":1.10000000,"error":null,"id":0}"#).unwrap();
         assert_eq!(raw.get(), "1.10000000");
         assert_eq!(read(r#"{"jsonrpc":"2.0","id":0,"result":null}"#).unwrap().get(), "null");
@@ -158,5 +238,28 @@ mod tests {
         }
         let busy = result(StatusCode::INTERNAL_SERVER_ERROR, b"Work queue depth exceeded");
         assert!(matches!(busy, Err(CallError::Busy(_))));
+    }
+
+    #[test]
+    fn batch_is_read_only_in_its_own_order() {
+        let read = |text: &str, count| results(StatusCode::OK, text.as_bytes(), count);
+        let good = r#"[{"result":"a","error":null,"id":0},
+            {"result":null,"error":{"code":-5,"message":"No such"},"id":1},{"id":2,"result":null}]"#;
+        let answers = read(good, 3).unwrap();
+        assert_eq!(answers[0].as_ref().unwrap().get(), "\"a\"");
+        let error = RpcError { code: -5, message: "No such".to_owned() };
+        assert_eq!(answers[1].as_ref().unwrap_err(), &error);
+        assert_eq!(answers[2].as_ref().unwrap().get(), "null");
+        let (a, b) = (r#"{"result":1,"id":0}"#, r#"{"result":2,"id":1}"#);
+        assert!(read(&format!("[{a},{b}]"), 2).is_ok());
+        let text = r#"{"result":2,"id":"1"}"#;
+        for bad in [format!("[{b},{a}]"), format!("[{a}]"), format!("[{a},{a}]"), a.to_owned()] {
+            assert!(matches!(read(&bad, 2), Err(CallError::Shape { .. })), "{bad}");
+        }
+        for bad in [format!("[{a},{text}]"), format!("[{a},{{\"id\":1}}]"), format!("[{a},7]")] {
+            assert!(matches!(read(&bad, 2), Err(CallError::Shape { .. })), "{bad}");
+        }
+        let refused = r#"{"result":null,"error":{"code":-32600,"message":"No"},"id":null}"#;
+        assert!(matches!(read(refused, 2), Err(CallError::Rpc { code: -32600, .. })));
     }
 }

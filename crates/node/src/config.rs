@@ -36,7 +36,8 @@ pub struct NodeConfig {
     /// How `user` and password are presented.
     #[serde(default)]
     pub auth: Auth,
-    /// Address of the node's ZMQ publisher. Not used for calls.
+    /// Address of the node's ZMQ publisher of `hashblock` and `hashtx`, as `tcp://host:port`
+    /// (Core family). It only wakes those who wait for news; not used for calls.
     #[serde(default)]
     pub zmq: Option<String>,
     /// Calls at once. Default: Core family and zebrad 16, dcrd 8, geth 64, monerod 20 at a
@@ -92,6 +93,9 @@ pub struct PoolConfig {
     pub reader_window: Duration,
     /// A node this many blocks behind the best is still as good as it; 2.
     pub max_lag_blocks: u64,
+    /// After this time a route that a node did not have is tried again, since it may have been
+    /// started anew with it (`-rest`); 5 min.
+    pub route_retry: Duration,
     /// When a failing node is left out.
     pub ejection: Ejection,
 }
@@ -108,6 +112,7 @@ impl Default for PoolConfig {
             slow_reader_bytes_per_sec: 64_000,
             reader_window: Duration::from_secs(10),
             max_lag_blocks: 2,
+            route_retry: Duration::from_secs(300),
             ejection: Ejection::default(),
         }
     }

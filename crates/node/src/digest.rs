@@ -89,14 +89,14 @@ impl Session {
         self.challenge.stale
     }
 
-    /// The `Authorization` header of the next `POST` to `path`.
-    pub(crate) fn authorize(&mut self, login: &DigestLogin, path: &str) -> HeaderValue {
+    /// The `Authorization` header of the next request, of this verb and path.
+    pub(crate) fn authorize(&mut self, login: &DigestLogin, verb: &str, path: &str) -> HeaderValue {
         let mut random = [0; 8];
         // Without randomness of the system a fixed cnonce still authenticates.
         let _ = getrandom::fill(&mut random);
         let cnonce: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         self.uses += 1;
-        let text = self.challenge.answer(login, "POST", path, &cnonce, self.uses);
+        let text = self.challenge.answer(login, verb, path, &cnonce, self.uses);
         let value = HeaderValue::from_str(&text);
         let mut value = value.unwrap_or_else(|_| HeaderValue::from_static("Digest"));
         value.set_sensitive(true);
@@ -267,7 +267,7 @@ mod tests {
         let mut session = Session::from_challenge(&headers).unwrap();
         let login = DigestLogin { user: "u".into(), password: "p".into() };
         for uses in 1..4 {
-            let value = session.authorize(&login, "/json_rpc");
+            let value = session.authorize(&login, "POST", "/json_rpc");
             assert!(value.is_sensitive());
             assert!(value.to_str().unwrap().contains(&format!("nc=0000000{uses}")));
         }

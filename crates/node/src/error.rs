@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use http::StatusCode;
+use serde::Deserialize;
 
 /// Why an attempt gave no answer, or only a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -152,7 +153,7 @@ pub enum CallError {
     /// No slot.
     #[error(transparent)]
     Busy(#[from] Busy),
-    /// The node answered an error.
+    /// The node answered an error, as [`RpcError`] says it too.
     #[error("the node answered error {code}: {message}")]
     Rpc {
         /// The node's code.
@@ -166,6 +167,23 @@ pub enum CallError {
         /// HTTP status of the answer.
         status: StatusCode,
     },
+}
+
+/// An error that a node answered to one call of a batch.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Deserialize)]
+#[error("the node answered error {code}: {message}")]
+pub struct RpcError {
+    /// The node's code.
+    pub code: i64,
+    /// The node's text.
+    #[serde(default)]
+    pub message: String,
+}
+
+impl From<RpcError> for CallError {
+    fn from(RpcError { code, message }: RpcError) -> CallError {
+        CallError::Rpc { code, message }
+    }
 }
 
 /// Why a pool cannot be made of a configuration.

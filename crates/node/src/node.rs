@@ -9,15 +9,20 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use chain::{Chain, Dialect, Network};
-use http::Uri;
+use http::{StatusCode, Uri};
 
 use crate::address::Address;
+use crate::attempt::Query;
 use crate::credentials::Credentials;
 use crate::flow::{FlowLimits, Flows};
 use crate::gate::{Gate, GateCaps, Lease, Weight};
 use crate::health::Health;
 use crate::line::Line;
-use crate::{Answer, Busy, NodeConfig, NodeError, NodeState, PoolConfig, PoolError, tls};
+use crate::rest::Rest;
+use crate::zmq::Publisher;
+use crate::{
+    Answer, Busy, CallError, Cause, NodeConfig, NodeError, NodeState, PoolConfig, PoolError, tls,
+};
 
 /// Calls at once by dialect, below what the nodes take by default: Core family 16 (ABC: 4 threads
 /// and a queue of 16), dcrd 8 (`rpcmaxclients` 10), monerod by its limits of 25 connections a
@@ -57,6 +62,9 @@ pub struct Node {
     pub(crate) flow_limits: FlowLimits,
     first_byte: Duration,
     pub(crate) probe_limit: Duration,
+    /// Which optional routes the node has.
+    pub(crate) rest: Rest,
+    pub(crate) publisher: Option<Publisher>,
     rpc: Uri,
 }
 
@@ -87,6 +95,7 @@ impl Node {
         let rpc = rpc_path(chain.dialect, &address.prefix)
             .parse()
             .map_err(|_| PoolError::Url { index, problem: "has a path that cannot be used" })?;
+        let publisher = config.zmq.as_deref().map(Publisher::parse).transpose().map_err(setting)?;
         let gate = Gate::new(caps(chain.dialect, &config, &address), pool.queue_wait);
         let timeouts = pool.timeouts;
         Ok(Arc::new(Node {
@@ -101,6 +110,8 @@ impl Node {
             flow_limits: FlowLimits::new(pool),
             first_byte: timeouts.first_byte,
             probe_limit: timeouts.probe,
+            rest: Rest::new(pool.route_retry),
+            publisher,
             rpc,
             config,
         }))
@@ -152,14 +163,40 @@ impl Node {
         route: Route<'_>,
         body: Bytes,
     ) -> Result<Answer, NodeError> {
-        let uri = self.uri(route)?;
-        let outcome = self.attempt(lease, uri, body, self.first_byte).await;
-        match &outcome {
-            Ok(_) => {}
-            Err(error) if error.blames_node() => self.health.call_failed(),
-            Err(_) => {}
+        let query = Query::post(self.uri(route)?, body);
+        let outcome = self.attempt(lease, query, self.first_byte).await;
+        if outcome.as_ref().is_err_and(NodeError::blames_node) {
+            self.health.call_failed();
         }
         outcome
+    }
+
+    /// Gets what the node has at `path`, with its leading slash, and gives status and body.
+    ///
+    /// Credentials go along where there are any; REST of the Core family needs none.
+    ///
+    /// # Errors
+    /// `Busy` without a slot, `Node` without an answer; every status but 401 is an answer.
+    pub async fn get(
+        self: &Arc<Node>,
+        path: &str,
+        weight: Weight,
+    ) -> Result<(StatusCode, Bytes), CallError> {
+        let query = Query::get(self.uri(Route::Path(path))?);
+        let lease = self.lease(0, weight).await?;
+        let answer = match self.attempt(lease, query, self.first_byte).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                // A closed path says nothing about calls.
+                if error.blames_node() && error.cause != Cause::Unauthorized {
+                    self.health.call_failed();
+                }
+                return Err(error.into());
+            }
+        };
+        let whole = answer.body.collect(self.flow_limits.response).await?;
+        self.credit();
+        Ok((answer.status, whole))
     }
 
     /// Counts an answer that its reader found good: earlier failures are forgiven.
@@ -224,12 +261,18 @@ impl Node {
         matches!(self.chain.dialect, Dialect::Core | Dialect::LegacyCore | Dialect::Monerod)
     }
 
+    /// Whether it is said to publish the hashes of blocks and transactions by ZMQ.
+    pub(crate) fn publishes_hashes(&self) -> bool {
+        self.publisher.is_some()
+            && matches!(self.chain.dialect, Dialect::Core | Dialect::LegacyCore)
+    }
+
     pub(crate) fn uri(&self, route: Route<'_>) -> Result<Uri, NodeError> {
         match route {
             Route::Rpc => Ok(self.rpc.clone()),
             Route::Path(path) => format!("{}{path}", self.line.address().prefix)
                 .parse()
-                .map_err(|_| NodeError::unsent(crate::Cause::Malformed, "the path is no path")),
+                .map_err(|_| NodeError::unsent(Cause::Malformed, "the path is no path")),
         }
     }
 }

@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use chain::{Chain, Network};
 use tokio::runtime::Handle;
+use tokio::sync::watch as news;
 use tokio::task::AbortHandle;
 
 use crate::choice::{Tried, choose};
 use crate::flow::Flows;
 use crate::node::Node;
-use crate::{NodeState, PoolConfig, PoolError, Standing, Unusable, probe};
+use crate::{NodeState, PoolConfig, PoolError, Standing, Unusable, probe, zmq};
 
 /// The nodes of one chain.
 pub struct Pool {
@@ -26,6 +27,7 @@ pub struct Pool {
     /// Answers that are being read.
     flows: Arc<Flows>,
     turn: AtomicUsize,
+    woken: news::Sender<u64>,
     running: Mutex<Running>,
 }
 
@@ -40,7 +42,8 @@ struct Set {
 struct Running {
     runtime: Option<Handle>,
     watch: Option<AbortHandle>,
-    probes: HashMap<u64, AbortHandle>,
+    /// By node: what probes it and what listens to its publisher.
+    tasks: HashMap<u64, Vec<AbortHandle>>,
 }
 
 impl Pool {
@@ -61,6 +64,7 @@ impl Pool {
             set: ArcSwap::from_pointee(set),
             flows,
             turn: AtomicUsize::new(0),
+            woken: news::Sender::new(0),
             running: Mutex::default(),
         }))
     }
@@ -76,7 +80,7 @@ impl Pool {
         }
         running.watch = Some(runtime.spawn(watch(Arc::downgrade(self))).abort_handle());
         running.runtime = Some(runtime);
-        self.match_probes(&mut running);
+        self.match_tasks(&mut running);
     }
 
     /// Ends what `start` began.
@@ -95,7 +99,7 @@ impl Pool {
         let set = Set::new(self.chain, self.network, config, Some(&self.set.load()), &self.flows)?;
         self.set.store(Arc::new(set));
         if running.runtime.is_some() {
-            self.match_probes(&mut running);
+            self.match_tasks(&mut running);
         }
         Ok(())
     }
@@ -157,22 +161,36 @@ impl Pool {
         self.network
     }
 
-    /// Lets exactly the nodes of the list be probed.
-    fn match_probes(&self, running: &mut Running) {
+    /// Changes whenever a node of a started pool published a new block or transaction by ZMQ,
+    /// where one is configured to.
+    ///
+    /// Only a wake-up: what happened is to be asked for, messages may be missed and may come
+    /// without need, and without a publisher it never changes.
+    pub fn woken(&self) -> news::Receiver<u64> {
+        self.woken.subscribe()
+    }
+
+    /// Lets exactly the nodes of the list be probed and listened to.
+    fn match_tasks(&self, running: &mut Running) {
         let Some(runtime) = running.runtime.clone() else { return };
         let set = self.set.load();
-        running.probes.retain(|id, task| {
+        running.tasks.retain(|id, tasks| {
             let stays = set.nodes.iter().any(|node| node.id() == *id);
             if !stays {
-                task.abort();
+                tasks.iter().for_each(AbortHandle::abort);
             }
             stays
         });
         for node in &set.nodes {
-            running.probes.entry(node.id()).or_insert_with(|| {
+            running.tasks.entry(node.id()).or_insert_with(|| {
                 node.health.probing.store(true, Ordering::Relaxed);
                 let probing = probe::keep_probing(Arc::clone(node), set.config.probe_interval);
-                runtime.spawn(probing).abort_handle()
+                let mut tasks = vec![runtime.spawn(probing).abort_handle()];
+                if node.publishes_hashes() {
+                    let listening = zmq::keep_listening(Arc::clone(node), self.woken.clone());
+                    tasks.push(runtime.spawn(listening).abort_handle());
+                }
+                tasks
             });
         }
     }
@@ -190,8 +208,8 @@ impl Drop for Pool {
 
 impl Running {
     fn end(&mut self) {
-        let probes = self.probes.drain().map(|(_, task)| task);
-        self.watch.take().into_iter().chain(probes).for_each(|task| task.abort());
+        let tasks = self.tasks.drain().flat_map(|(_, tasks)| tasks);
+        self.watch.take().into_iter().chain(tasks).for_each(|task| task.abort());
     }
 }
 

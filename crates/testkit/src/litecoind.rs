@@ -1,7 +1,7 @@
 //! A live litecoind in regtest: a node of the Core family with everything that a test may want.
 //!
-//! Debian's package `litecoind` (0.21.2.1). RPC, REST and ZMQ on loopback, a transaction index, a
-//! wallet. Invariant: its folder is temporary and goes with it.
+//! Debian's package `litecoind` (0.21.2.1), which is built without ZMQ. RPC and REST on loopback, a
+//! transaction index, a wallet. Invariant: its folder is temporary and goes with it.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -34,7 +34,6 @@ pub struct Litecoind {
     process: Process,
     folder: TempDir,
     rpc_port: u16,
-    zmq_port: u16,
     login: Login,
 }
 
@@ -63,21 +62,18 @@ impl Litecoind {
 
     fn spawn(login: Login, more: &[&str]) -> Result<Litecoind, StartError> {
         let folder = tempfile::tempdir()?;
-        let (rpc_port, zmq_port) = (free_port()?, free_port()?);
+        let rpc_port = free_port()?;
         let mut command = Command::new("litecoind");
         command.arg(format!("-datadir={}", folder.path().display()));
         command.args(["-regtest", "-server", "-txindex", "-rest", "-listen=0", "-printtoconsole"]);
         command.args(["-rpcbind=127.0.0.1", "-rpcallowip=127.0.0.1", "-fallbackfee=0.0001"]);
         command.arg(format!("-rpcport={rpc_port}"));
-        for topic in ["hashblock", "rawblock", "hashtx", "rawtx", "sequence"] {
-            command.arg(format!("-zmqpub{topic}=tcp://127.0.0.1:{zmq_port}"));
-        }
         if let Login::Password(user, password) = &login {
             command.args([format!("-rpcuser={user}"), format!("-rpcpassword={password}")]);
         }
         command.args(more);
         let process = Process::start(&mut command, &folder.path().join("output"), HINT)?;
-        Ok(Litecoind { process, folder, rpc_port, zmq_port, login })
+        Ok(Litecoind { process, folder, rpc_port, login })
     }
 
     /// Where it is reached, without a path.
@@ -88,11 +84,6 @@ impl Litecoind {
     /// The cookie file, also where a password is used (then it is not there).
     pub fn cookie(&self) -> PathBuf {
         self.folder.path().join(COOKIE)
-    }
-
-    /// Where it publishes by ZMQ: `hashblock`, `rawblock`, `hashtx`, `rawtx`, `sequence`.
-    pub fn zmq(&self) -> String {
-        format!("tcp://127.0.0.1:{}", self.zmq_port)
     }
 
     /// The process, to be killed or looked at.

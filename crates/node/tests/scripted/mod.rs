@@ -68,7 +68,7 @@ impl Peer {
         };
         let head = String::from_utf8(self.pending.drain(..end).collect()).unwrap();
         let mut heard = Heard { connection: self.number, head, body: Vec::new() };
-        let length: usize = heard.header("content-length").unwrap().parse().unwrap();
+        let length: usize = heard.header("content-length").map_or(0, |text| text.parse().unwrap());
         while self.pending.len() < length {
             self.more().await?;
         }

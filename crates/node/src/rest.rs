@@ -1,0 +1,227 @@
+//! Raw blocks, by REST where a node has it and by JSON-RPC where it has not.
+//!
+//! Decoding is left to the caller. Invariants: a route that a node lacks is not asked for again
+//! until its time has come, and no block is given under another block's hash.
+//!
+//! Source: Bitcoin Core, src/rest.cpp and src/httpserver.cpp: a path that nothing is registered
+//! for answers 404 without a body, so REST that is off does; a block that is not there answers 404
+//! with a text.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use chain::{Dialect, Hash32};
+use http::StatusCode;
+use serde_json::value::RawValue;
+
+use crate::call::result;
+use crate::node::Node;
+use crate::{Busy, CallError, Cause, NodeError, Weight, says_busy};
+
+/// Bytes of a block header, whose hash is the block's.
+const HEADER_BYTES: usize = 80;
+/// As which Core family nodes refuse a verbosity that is no boolean (Dogecoin Core before 1.14.7).
+const WANTS_BOOLEAN: &str = "not a boolean";
+
+/// What a node is known to lack.
+pub(crate) struct Rest {
+    block: OptionalRoute,
+    spent_outputs: OptionalRoute,
+    /// `getblock` takes a boolean where others take a verbosity.
+    boolean_verbosity: AtomicBool,
+}
+
+impl Rest {
+    /// Nothing is known yet; what will turn out to be missing is tried again after `retry`.
+    pub(crate) fn new(retry: Duration) -> Rest {
+        Rest {
+            block: OptionalRoute::new(retry),
+            spent_outputs: OptionalRoute::new(retry),
+            boolean_verbosity: AtomicBool::new(false),
+        }
+    }
+}
+
+/// A route that a node may have or not.
+struct OptionalRoute {
+    born: Instant,
+    retry: Duration,
+    /// Milliseconds since `born` until which the route is known to be missing.
+    missing_until_ms: AtomicU64,
+}
+
+impl OptionalRoute {
+    fn new(retry: Duration) -> OptionalRoute {
+        OptionalRoute { born: Instant::now(), retry, missing_until_ms: AtomicU64::new(0) }
+    }
+
+    fn may_be_there(&self) -> bool {
+        self.born.elapsed().as_millis() as u64 >= self.missing_until_ms.load(Relaxed)
+    }
+
+    fn is_missing(&self) {
+        let until = self.born.elapsed() + self.retry;
+        self.missing_until_ms.store(until.as_millis() as u64, Relaxed);
+    }
+
+    /// Gets `path`, unless the route is known to be missing.
+    async fn get(&self, node: &Arc<Node>, path: &str) -> Result<Option<Bytes>, CallError> {
+        if !self.may_be_there() {
+            return Ok(None);
+        }
+        let (status, body) = match node.get(path, Weight::Internal).await {
+            Ok(answer) => answer,
+            Err(CallError::Node(NodeError { cause: Cause::Unauthorized, .. })) => {
+                self.is_missing();
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        match status {
+            StatusCode::OK => return Ok(Some(body)),
+            _ if says_busy(status, &body) => return Err(Busy.into()),
+            StatusCode::FORBIDDEN => self.is_missing(),
+            StatusCode::NOT_FOUND if !says_block_is_missing(&body) => self.is_missing(),
+            // The block is not there, or the node is starting: the RPC says which.
+            _ => {}
+        }
+        Ok(None)
+    }
+}
+
+impl Node {
+    /// The bytes of a block by its hash (64 hex digits as shown), whether it is in the best chain
+    /// or not: by REST where the node has it, else by `getblock`.
+    ///
+    /// Litecoin's block includes its extension block, unless the node runs with another
+    /// `-rpcserialversion` than its own.
+    ///
+    /// # Errors
+    /// Those of [`call`](Node::call); `Rpc` where the node does not have the block (-5) or has
+    /// pruned it (-1), `Shape` where it gives something else than this block.
+    pub async fn raw_block(self: &Arc<Node>, hash: &str) -> Result<Bytes, CallError> {
+        let path = rest_path("block", hash)?;
+        if self.may_have_rest()
+            && let Some(block) = self.rest.block.get(self, &path).await?
+        {
+            if self.is_block(&block, hash) {
+                return Ok(block);
+            }
+            // Whatever answers there, it is no REST of a node.
+            self.rest.block.is_missing();
+        }
+        let block = self.get_block(hash).await?;
+        let right = self.is_block(&block, hash);
+        right.then_some(block).ok_or(CallError::Shape { status: StatusCode::OK })
+    }
+
+    /// The outputs that a block spends, as `chain::utxo::SpentOutputs` reads them, where the node
+    /// has the route (Bitcoin Core from 30.0 on) and the block's undo data.
+    ///
+    /// # Errors
+    /// Those of [`get`](Node::get); that the node has not got them is none.
+    pub async fn raw_spent_outputs(
+        self: &Arc<Node>,
+        hash: &str,
+    ) -> Result<Option<Bytes>, CallError> {
+        let path = rest_path("spenttxouts", hash)?;
+        match self.may_have_rest() {
+            true => self.rest.spent_outputs.get(self, &path).await,
+            false => Ok(None),
+        }
+    }
+
+    async fn get_block(self: &Arc<Node>, hash: &str) -> Result<Bytes, CallError> {
+        let flag = &self.rest.boolean_verbosity;
+        let boolean = self.chain().dialect == Dialect::Dcrd || flag.load(Relaxed);
+        match self.get_block_as(hash, boolean).await {
+            Err(CallError::Rpc { message, .. }) if !boolean && message.contains(WANTS_BOOLEAN) => {
+                flag.store(true, Relaxed);
+                self.get_block_as(hash, true).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn get_block_as(self: &Arc<Node>, hash: &str, boolean: bool) -> Result<Bytes, CallError> {
+        let verbosity = if boolean { "false" } else { "0" };
+        let params = format!(r#"["{hash}",{verbosity}]"#);
+        let (status, answer) = self.ask_rpc("getblock", &params, Weight::Internal).await?;
+        from_hex(result(status, &answer)?).ok_or(CallError::Shape { status })
+    }
+
+    fn may_have_rest(&self) -> bool {
+        matches!(self.chain().dialect, Dialect::Core | Dialect::LegacyCore)
+    }
+
+    /// Whether bytes begin with the header of this block. Other dialects have other headers.
+    fn is_block(&self, block: &[u8], hash: &str) -> bool {
+        if !self.may_have_rest() {
+            return true;
+        }
+        let header = block.get(..HEADER_BYTES);
+        header
+            .is_some_and(|header| Hash32::sha256d(&[header]).to_string().eq_ignore_ascii_case(hash))
+    }
+}
+
+/// The path of something of a block.
+fn rest_path(what: &str, hash: &str) -> Result<String, NodeError> {
+    if hash.len() != 64 || !hash.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Err(NodeError::unsent(Cause::Malformed, "the hash is no block hash"));
+    }
+    Ok(format!("/rest/{what}/{hash}.bin"))
+}
+
+/// Whether a 404 is a node's word on a block rather than on the route. A web server's own page
+/// says "Not Found", with capitals.
+fn says_block_is_missing(body: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(&body[..body.len().min(512)]);
+    text.contains("not found") || text.contains("not available")
+}
+
+/// The bytes of a JSON text of hex digits, decoded where they stand.
+fn from_hex(text: &RawValue) -> Option<Bytes> {
+    let digits = text.get().strip_prefix('"')?.strip_suffix('"')?;
+    const_hex::decode(digits).ok().map(Bytes::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_nodes_word_on_the_block_keeps_the_route() {
+        assert!(says_block_is_missing(b"00ff not found\r\n"));
+        assert!(says_block_is_missing(b"00ff not available (pruned data)\r\n"));
+        for body in [&b""[..], b"<html><title>404 Not Found</title>", b"404 page", b"\xff\xfe"] {
+            assert!(!says_block_is_missing(body));
+        }
+    }
+
+    #[test]
+    fn missing_route_is_tried_again_after_its_time() {
+        let route = OptionalRoute::new(Duration::from_secs(3600));
+        assert!(route.may_be_there());
+        route.is_missing();
+        assert!(!route.may_be_there());
+        let route = OptionalRoute::new(Duration::ZERO);
+        route.is_missing();
+        assert!(route.may_be_there());
+    }
+
+    #[test]
+    fn hex_and_hashes_are_checked() {
+        let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
+        assert_eq!(from_hex(&raw("\"00fF\"")).unwrap().as_ref(), [0, 255]);
+        for bad in ["\"0\"", "\"zz\"", "12", "null", "\"\\u0030\""] {
+            assert!(from_hex(&raw(bad)).is_none(), "{bad}");
+        }
+        assert_eq!(rest_path("block", &"a".repeat(64)).unwrap().len(), 80);
+        for bad in ["", "ab", &"g".repeat(64), &format!("../{}", "a".repeat(61))] {
+            assert!(rest_path("block", bad).is_err());
+        }
+    }
+}
