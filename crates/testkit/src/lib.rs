@@ -1,5 +1,6 @@
-//! What tests need and a release does not: live nodes on loopback, a proxy that breaks the
-//! network, the barest HTTP client, a look at a process from outside.
+//! What tests need and a release does not: live nodes on loopback, a stub node with a chain made to
+//! measure, a proxy that breaks the network, the barest HTTP client, a look at a process from
+//! outside.
 //!
 //! Invariant: whatever is started here ends with the value that stands for it, also when a test
 //! panics, and only by its own process id.
@@ -9,6 +10,8 @@ mod call;
 mod chaos;
 mod client;
 mod digest;
+mod forge;
+mod genesis;
 mod geth;
 mod litecoind;
 mod monerod;
@@ -21,6 +24,8 @@ pub use call::{CallError, call};
 pub use chaos::{Chaos, Mischief};
 pub use client::{Answer, Connection, exchange, free_port, get, post, request};
 pub use digest::digest_header;
+pub use forge::{Draft, Forge, ForgedBlock, ForgedTransaction, key_hash_script};
+pub use genesis::genesis;
 pub use geth::Geth;
 pub use litecoind::{Litecoind, Login};
 pub use monerod::Monerod;
