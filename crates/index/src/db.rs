@@ -1,0 +1,214 @@
+//! The store under an index: tables with ordered keys, one atomic batch over all of them,
+//! snapshots, sorted files that are taken in whole. The only file that knows RocksDB.
+//!
+//! Leaves the meaning of rows to the schemas. Invariants: a committed batch is on the disk, whole
+//! or not at all; a snapshot never sees a later batch. A debug build keeps a sum over all rows, so
+//! that taking a change back can be proved.
+
+mod batch;
+mod options;
+mod reader;
+mod sorted;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rocksdb::checkpoint::Checkpoint;
+use rocksdb::{ColumnFamily, ColumnFamilyDescriptor, DB, ErrorKind, SnapshotWithThreadMode};
+use self_cell::self_cell;
+
+use crate::{IndexError, ReadError, Tier};
+
+pub(crate) use batch::Batch;
+pub use options::Memory;
+pub(crate) use reader::{Reader, Row};
+pub(crate) use sorted::SortedFile;
+
+/// What the store must know of a table.
+pub(crate) struct TableSpec {
+    /// Its name, as in the schema.
+    pub(crate) name: &'static str,
+    /// Scans stay within keys that share this many first bytes; 0: there are none such.
+    pub(crate) prefix: usize,
+    /// Rows are mostly asked for by the whole key, also such as are not there.
+    pub(crate) by_key: bool,
+    /// Rows are deleted from the front of what is scanned.
+    pub(crate) queue: bool,
+}
+
+/// A table, by its place in the list the store was opened with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Table(pub(crate) usize);
+
+/// An open store.
+pub(crate) struct Db {
+    db: DB,
+    specs: &'static [TableSpec],
+    dir: PathBuf,
+    memory: Memory,
+    #[cfg(debug_assertions)]
+    sum: std::sync::Mutex<u128>,
+}
+
+impl Db {
+    /// Opens the store in `dir`, or makes it.
+    pub(crate) fn open(
+        dir: &Path,
+        specs: &'static [TableSpec],
+        memory: &Memory,
+    ) -> Result<Db, IndexError> {
+        let tables = specs
+            .iter()
+            .map(|spec| ColumnFamilyDescriptor::new(spec.name, options::of_table(spec, memory)));
+        let db = DB::open_cf_descriptors(&options::of_store(memory), dir, tables)
+            .map_err(|error| not_opened(dir, &error))?;
+        Ok(Db {
+            db,
+            specs,
+            dir: dir.to_owned(),
+            memory: memory.clone(),
+            #[cfg(debug_assertions)]
+            sum: std::sync::Mutex::new(0),
+        })
+    }
+
+    /// The folder.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The tables.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = (Table, &'static str)> + use<> {
+        self.specs.iter().enumerate().map(|(place, spec)| (Table(place), spec.name))
+    }
+
+    fn spec(&self, table: Table) -> &'static TableSpec {
+        &self.specs[table.0]
+    }
+
+    fn handle(&self, table: Table) -> &ColumnFamily {
+        self.db.cf_handle(self.spec(table).name).expect("every table is opened with the store")
+    }
+
+    /// Reads what is committed.
+    pub(crate) fn latest(&self) -> Reader<'_> {
+        Reader::new(self, None, Tier::Any)
+    }
+
+    /// Holds what is committed now.
+    pub(crate) fn snapshot(self: &Arc<Db>) -> Snapshot {
+        Snapshot::new(Arc::clone(self), |db| db.db.snapshot())
+    }
+
+    /// Puts a batch on the disk, whole or not at all.
+    pub(crate) fn commit(&self, batch: Batch<'_>) -> Result<(), IndexError> {
+        #[cfg(debug_assertions)]
+        self.fold(&batch)?;
+        let mut options = rocksdb::WriteOptions::default();
+        options.set_sync(true);
+        Ok(self.db.write_opt(batch.into_inner(), &options).map_err(read_error)?)
+    }
+
+    /// The sum over all rows, counted from the store's opening; the same sum means the same rows.
+    #[cfg(debug_assertions)]
+    pub(crate) fn sum(&self) -> u128 {
+        *self.sum.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    #[cfg(debug_assertions)]
+    fn fold(&self, batch: &Batch<'_>) -> Result<(), IndexError> {
+        let mut sum = self.sum();
+        for ((table, key), value) in batch.last_changes() {
+            if let Some(old) = self.latest().get(*table, key)? {
+                sum = sum.wrapping_sub(row_sum(*table, key, &old));
+            }
+            if let Some(new) = value {
+                sum = sum.wrapping_add(row_sum(*table, key, new));
+            }
+        }
+        *self.sum.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = sum;
+        Ok(())
+    }
+
+    /// Starts a file of rows in key order for `table`.
+    pub(crate) fn sorted_file(&self, table: Table, path: &Path) -> Result<SortedFile, IndexError> {
+        SortedFile::create(options::of_table(self.spec(table), &self.memory), path)
+    }
+
+    /// Takes whole files of rows into a table: all of them or none.
+    pub(crate) fn ingest(&self, table: Table, files: Vec<PathBuf>) -> Result<(), IndexError> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let mut options = rocksdb::IngestExternalFileOptions::default();
+        options.set_move_files(true);
+        let handle = self.handle(table);
+        Ok(self.db.ingest_external_file_cf_opts(handle, &options, files).map_err(read_error)?)
+    }
+
+    /// A copy of the store in a new folder, with hard links where both are on one disk.
+    pub(crate) fn checkpoint(&self, dir: &Path) -> Result<(), IndexError> {
+        let checkpoint = Checkpoint::new(&self.db).map_err(read_error)?;
+        Ok(checkpoint.create_checkpoint(dir).map_err(read_error)?)
+    }
+
+    /// Bytes on disk and estimated rows of a table.
+    pub(crate) fn size(&self, table: Table) -> (u64, u64) {
+        let ask = |property| {
+            self.db.property_int_value_cf(self.handle(table), property).ok().flatten().unwrap_or(0)
+        };
+        (ask("rocksdb.live-sst-files-size"), ask("rocksdb.estimate-num-keys"))
+    }
+}
+
+self_cell! {
+    /// A store as it was at one moment.
+    pub(crate) struct Snapshot {
+        owner: Arc<Db>,
+
+        #[covariant]
+        dependent: Taken,
+    }
+}
+
+type Taken<'a> = SnapshotWithThreadMode<'a, DB>;
+
+impl Snapshot {
+    /// Reads the store as it was.
+    pub(crate) fn reader(&self, tier: Tier) -> Reader<'_> {
+        Reader::new(self.borrow_owner(), Some(self.borrow_dependent()), tier)
+    }
+}
+
+#[cfg(debug_assertions)]
+fn row_sum(table: Table, key: &[u8], value: &[u8]) -> u128 {
+    use std::hash::Hasher;
+
+    use siphasher::sip128::{Hasher128, SipHasher24};
+
+    let mut hasher = SipHasher24::new();
+    hasher.write_usize(table.0);
+    hasher.write_usize(key.len());
+    hasher.write(key);
+    hasher.write(value);
+    hasher.finish128().as_u128()
+}
+
+/// What an error of the engine means to a reader.
+fn read_error(error: rocksdb::Error) -> ReadError {
+    match error.kind() {
+        ErrorKind::Incomplete => ReadError::Cold,
+        _ => ReadError::Damaged(error.into_string()),
+    }
+}
+
+fn not_opened(dir: &Path, error: &rocksdb::Error) -> IndexError {
+    let problem = error.to_string();
+    if problem.contains("lock") {
+        return IndexError::InUse { dir: dir.to_owned() };
+    }
+    IndexError::File { path: dir.to_owned(), problem }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,13 @@
+//! Our own indexes of the chains: rows, connect and disconnect of a block, reads, the mempool.
+//!
+//! One module a family. Asks nodes for blocks and never for what a row can answer; leaves HTTP and
+//! the shape of answers to the explorer. Invariant: once the first load is done, what is on disk
+//! is always exactly the chain up to some block.
+
+mod db;
+mod error;
+mod row;
+pub mod utxo;
+
+pub use db::Memory;
+pub use error::{IndexError, ReadError, Tier};

@@ -1,0 +1,37 @@
+//! The index of the chains whose transactions spend earlier outputs.
+//!
+//! A block walks straight: `sync` fetches it, `connect` turns it into one batch, `Store` commits
+//! the batch, `Index` publishes a [`View`]; `disconnect` is the mirror of `connect`. Readers ask
+//! a [`View`], which is one tip with its mempool. Invariant: every row of a block can be taken
+//! back from rows alone, to any depth, without the node.
+
+mod block_row;
+mod changes;
+mod connect;
+mod disconnect;
+mod heights;
+mod history;
+mod index;
+mod mempool;
+mod outputs;
+mod previous;
+mod record;
+mod schema;
+mod script_id;
+mod store;
+mod tip;
+mod totals;
+mod txids;
+mod view;
+
+pub use block_row::BlockRow;
+pub use index::{Index, Standing};
+pub use mempool::Mempool;
+pub use record::{NftRecord, OutputRecord, TokenRecord, TransactionRecord};
+pub use script_id::HashKey;
+pub use store::{Identity, Store};
+pub use tip::Tip;
+pub use view::{
+    AddressTotals, History, InputView, Place, TransactionView, Unconfirmed, UnspentList,
+    UnspentOutput, View,
+};

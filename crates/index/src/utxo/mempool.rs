@@ -1,0 +1,219 @@
+//! The transactions that wait for a block, as our node has them.
+//!
+//! Leaves asking the node to `pool_pass`. Readers hold copies that share their parts. Invariants:
+//! a transaction is never in the pool and in the chain of one view; of two that spend one output
+//! only one is here; memory stays within a bound, beyond which only ids are kept.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use chain::Hash32;
+use chain::utxo::{Block, OutPoint};
+use rpds::{HashTrieMapSync, HashTrieSetSync, RedBlackTreeMapSync};
+
+use super::record::TransactionRecord;
+use super::script_id::ScriptId;
+use super::view::InputView;
+
+/// A transaction of the pool.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// The transaction without its inputs.
+    pub(crate) record: TransactionRecord,
+    /// Its inputs with the outputs that they spend.
+    pub(crate) inputs: Vec<InputView>,
+    /// When we saw it first, in seconds since 1970.
+    pub(crate) first_seen: u64,
+    /// What it pays to and takes from each script.
+    pub(crate) touches: Vec<Touch>,
+    /// Bytes of its memory, estimated.
+    pub(crate) memory: u64,
+}
+
+/// What a transaction pays to and takes from one script.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch {
+    pub(crate) script: ScriptId,
+    pub(crate) received: u128,
+    pub(crate) sent: u128,
+}
+
+/// What the pool says of one script.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PoolScript {
+    pub(crate) received: u128,
+    pub(crate) sent: u128,
+    /// Newest first seen first, then by id.
+    pub(crate) order: Vec<(Reverse<u64>, Hash32)>,
+}
+
+/// The pool. A clone shares everything that does not change.
+#[derive(Clone, Debug, Default)]
+pub struct Mempool {
+    entries: HashTrieMapSync<Hash32, Arc<Entry>>,
+    by_script: HashTrieMapSync<ScriptId, Arc<PoolScript>>,
+    spends: HashTrieMapSync<OutPoint, Hash32>,
+    order: RedBlackTreeMapSync<(Reverse<u64>, Hash32), ()>,
+    /// Ids of transactions that the bound left no room for.
+    unread: HashTrieSetSync<Hash32>,
+    bytes: u64,
+    memory: u64,
+    counts_vsize: bool,
+}
+
+impl Mempool {
+    /// An empty pool; whether its bytes are those of `vsize`.
+    pub(crate) fn new(counts_vsize: bool) -> Mempool {
+        Mempool { counts_vsize, ..Mempool::default() }
+    }
+
+    /// How many transactions wait.
+    pub fn count(&self) -> u64 {
+        (self.entries.size() + self.unread.size()) as u64
+    }
+
+    /// The sum of their vsizes, on chains without witnesses of their sizes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The ids of the newest, newest first seen first.
+    pub fn newest(&self, limit: usize) -> Vec<Hash32> {
+        let held = self.order.keys().map(|(_, txid)| *txid);
+        held.chain(self.unread.iter().copied()).take(limit).collect()
+    }
+
+    /// Whether a transaction waits.
+    pub fn contains(&self, txid: &Hash32) -> bool {
+        self.entries.contains_key(txid) || self.unread.contains(txid)
+    }
+
+    pub(crate) fn entry(&self, txid: &Hash32) -> Option<&Arc<Entry>> {
+        self.entries.get(txid)
+    }
+
+    pub(crate) fn script(&self, script: ScriptId) -> Option<&PoolScript> {
+        self.by_script.get(&script).map(|script| &**script)
+    }
+
+    /// The waiting transaction that spends an output.
+    pub(crate) fn spender(&self, output: &OutPoint) -> Option<Hash32> {
+        self.spends.get(output).copied()
+    }
+
+    /// Bytes of memory, estimated.
+    pub(crate) fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    /// Every id.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &Hash32> {
+        self.entries.keys().chain(self.unread.iter())
+    }
+
+    fn size_of(&self, record: &TransactionRecord) -> u64 {
+        u64::from(if self.counts_vsize { record.vsize } else { record.size })
+    }
+
+    /// Notes an id that the bound left no room for.
+    pub(crate) fn leave_unread(&mut self, txid: Hash32) {
+        self.unread.insert_mut(txid);
+    }
+
+    /// Adds a transaction; whatever spends the same outputs goes.
+    pub(crate) fn insert(&mut self, entry: Entry) {
+        let txid = entry.record.txid;
+        if self.entries.contains_key(&txid) {
+            return;
+        }
+        for input in &entry.inputs {
+            let Some(previous) = input.previous() else { continue };
+            if let Some(rival) = self.spender(&previous) {
+                self.remove_with_descendants(&rival);
+            }
+            self.spends.insert_mut(previous, txid);
+        }
+        let place = (Reverse(entry.first_seen), txid);
+        for touch in &entry.touches {
+            let mut script = self.by_script.get(&touch.script).cloned().unwrap_or_default();
+            let of = Arc::make_mut(&mut script);
+            of.received += touch.received;
+            of.sent += touch.sent;
+            let at = of.order.partition_point(|other| *other < place);
+            of.order.insert(at, place);
+            self.by_script.insert_mut(touch.script, script);
+        }
+        self.order.insert_mut(place, ());
+        self.unread.remove_mut(&txid);
+        self.bytes += self.size_of(&entry.record);
+        self.memory += entry.memory;
+        self.entries.insert_mut(txid, Arc::new(entry));
+    }
+
+    /// Takes a transaction out.
+    pub(crate) fn remove(&mut self, txid: &Hash32) {
+        self.unread.remove_mut(txid);
+        let Some(entry) = self.entries.get(txid).cloned() else { return };
+        self.entries.remove_mut(txid);
+        let place = (Reverse(entry.first_seen), *txid);
+        self.order.remove_mut(&place);
+        for previous in entry.inputs.iter().filter_map(InputView::previous) {
+            if self.spender(&previous) == Some(*txid) {
+                self.spends.remove_mut(&previous);
+            }
+        }
+        for touch in &entry.touches {
+            self.untouch(touch, &place);
+        }
+        self.bytes = self.bytes.saturating_sub(self.size_of(&entry.record));
+        self.memory = self.memory.saturating_sub(entry.memory);
+    }
+
+    fn untouch(&mut self, touch: &Touch, place: &(Reverse<u64>, Hash32)) {
+        let Some(mut script) = self.by_script.get(&touch.script).cloned() else { return };
+        let of = Arc::make_mut(&mut script);
+        of.received = of.received.saturating_sub(touch.received);
+        of.sent = of.sent.saturating_sub(touch.sent);
+        if let Ok(at) = of.order.binary_search(place) {
+            of.order.remove(at);
+        }
+        match script.order.is_empty() {
+            true => self.by_script.remove_mut(&touch.script),
+            false => {
+                self.by_script.insert_mut(touch.script, script);
+                true
+            }
+        };
+    }
+
+    /// Takes a transaction out together with all that spend its outputs.
+    fn remove_with_descendants(&mut self, txid: &Hash32) {
+        let mut waiting = vec![*txid];
+        while let Some(txid) = waiting.pop() {
+            if let Some(entry) = self.entries.get(&txid) {
+                let outputs = (0..entry.record.outputs.len() as u32)
+                    .filter_map(|vout| self.spender(&OutPoint { txid, vout }));
+                waiting.extend(outputs);
+            }
+            self.remove(&txid);
+        }
+    }
+
+    /// Takes out what a block includes and what is in conflict with it.
+    pub(crate) fn confirm(&mut self, block: &Block<'_>) {
+        for (transaction, txid) in block.transactions.iter().zip(&block.txids) {
+            self.remove(txid);
+            if self.spends.is_empty() {
+                continue;
+            }
+            for input in transaction.inputs() {
+                if let Some(rival) = self.spender(&input.previous) {
+                    self.remove_with_descendants(&rival);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,324 @@
+//! The index of one chain on disk: one tip, and the rows up to it.
+//!
+//! Leaves when to connect what to `sync`. Invariants: a folder of another chain, network, genesis
+//! or format is refused; each change of the tip is one batch, on the disk before it is told.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use chain::utxo::{Block, Format};
+use chain::{Chain, Hash32, Network};
+
+use super::block_row::BlockRow;
+use super::connect::Connect;
+use super::heights::Heights;
+use super::schema::{
+    FORMAT, HEADER_BY_HEIGHT, META, META_HASH_KEY, META_IDENTITY, META_TIP, TABLES,
+};
+use super::script_id::HashKey;
+use super::tip::Tip;
+use crate::db::{Batch, Db, Memory, Reader};
+use crate::{IndexError, ReadError};
+
+/// What an index is of.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Identity {
+    /// Slug of the chain.
+    pub chain: String,
+    /// Name of the network.
+    pub network: String,
+    /// Hash of block 0, where the network fixes it.
+    pub genesis: Option<String>,
+    /// Version of the layout of the rows.
+    pub format: u16,
+}
+
+impl Identity {
+    /// What this version makes of that chain.
+    pub fn new(chain: &Chain, network: &Network) -> Identity {
+        Identity {
+            chain: chain.slug.into(),
+            network: network.name.into(),
+            genesis: network.genesis.map(Into::into),
+            format: FORMAT,
+        }
+    }
+
+    fn told(&self) -> String {
+        format!("an index of {} {} in format {}", self.chain, self.network, self.format)
+    }
+}
+
+/// An index on disk.
+pub struct Store {
+    db: Arc<Db>,
+    chain: &'static Chain,
+    network: &'static Network,
+    format: Format,
+    key: HashKey,
+    tip: Option<Tip>,
+    heights: Heights,
+    /// Sums of all rows at earlier tips.
+    #[cfg(debug_assertions)]
+    sums: std::collections::HashMap<Hash32, u128>,
+}
+
+impl Store {
+    /// Opens the index of a chain in `dir`, or begins one. `key` is given where the rows are to be
+    /// compared with those of another index; else it is drawn.
+    ///
+    /// # Errors
+    /// The folder holds something else, is in use or damaged; the chain is of another family.
+    pub fn open(
+        dir: &Path,
+        chain: &'static Chain,
+        network: &'static Network,
+        memory: &Memory,
+        key: Option<HashKey>,
+    ) -> Result<Store, IndexError> {
+        let format = chain.format.ok_or_else(|| IndexError::Stranger {
+            dir: dir.to_owned(),
+            found: "no index".into(),
+            wanted: format!("one of {}, whose blocks this index cannot read", chain.slug),
+        })?;
+        let db = Arc::new(Db::open(dir, &TABLES, memory)?);
+        let key = begin(&db, &Identity::new(chain, network), key)?;
+        let mut store = Store {
+            tip: read_tip(db.latest())?,
+            db,
+            chain,
+            network,
+            format,
+            key,
+            heights: Heights::default(),
+            #[cfg(debug_assertions)]
+            sums: std::collections::HashMap::new(),
+        };
+        store.load_heights()?;
+        store.remember_sum();
+        Ok(store)
+    }
+
+    /// What the folder holds, without opening it as an index of a certain chain.
+    ///
+    /// # Errors
+    /// As for `open`; an identity that cannot be read.
+    pub fn identity(dir: &Path) -> Result<Option<Identity>, IndexError> {
+        if !dir.join("CURRENT").exists() {
+            return Ok(None);
+        }
+        let db = Db::open(dir, &TABLES, &Memory::new(8 << 20, 8 << 20))?;
+        read_identity(&db)
+    }
+
+    fn load_heights(&mut self) -> Result<(), IndexError> {
+        let Some(tip) = self.tip else { return Ok(()) };
+        let (heights, mut problem) = (&mut self.heights, None);
+        let mut next = 0u32;
+        self.db.latest().scan_all(HEADER_BY_HEIGHT, |key, row| {
+            let read = BlockRow::read(next, row);
+            match read {
+                Ok(block) if key == next.to_be_bytes() => heights.push(block.first_txnum),
+                _ => problem = Some(IndexError::damaged("header_by_height has a gap")),
+            }
+            next += 1;
+            match problem {
+                Some(_) => std::ops::ControlFlow::Break(()),
+                None => std::ops::ControlFlow::Continue(()),
+            }
+        })?;
+        match problem {
+            Some(problem) => Err(problem),
+            None if next == tip.height + 1 => Ok(()),
+            None => Err(IndexError::damaged("header_by_height does not end with the tip")),
+        }
+    }
+
+    /// The chain.
+    pub fn chain(&self) -> &'static Chain {
+        self.chain
+    }
+
+    /// The network.
+    pub fn network(&self) -> &'static Network {
+        self.network
+    }
+
+    /// The format of the chain's blocks.
+    pub fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// The folder.
+    pub fn dir(&self) -> PathBuf {
+        self.db.dir().to_owned()
+    }
+
+    /// The last block; none in an index that has just begun.
+    pub fn tip(&self) -> Option<Tip> {
+        self.tip
+    }
+
+    pub(crate) fn db(&self) -> &Arc<Db> {
+        &self.db
+    }
+
+    pub(crate) fn key(&self) -> &HashKey {
+        &self.key
+    }
+
+    pub(crate) fn heights(&self) -> &Heights {
+        &self.heights
+    }
+
+    /// The block at a height of our chain.
+    ///
+    /// # Errors
+    /// A damaged index.
+    pub fn block(&self, height: u32) -> Result<Option<BlockRow>, ReadError> {
+        read_block(self.db.latest(), height)
+    }
+
+    /// Adds the block after our tip.
+    ///
+    /// # Errors
+    /// The block does not follow our tip, or an output that it spends is unknown; nothing changed.
+    pub fn connect(&mut self, block: &Block<'_>) -> Result<Tip, IndexError> {
+        let (height, first_txnum, previous) = match &self.tip {
+            Some(tip) => (tip.height + 1, tip.next_txnum, tip.hash),
+            None => (0, 0, Hash32::ZERO),
+        };
+        if block.header.previous != previous {
+            return Err(IndexError::NotNext { hash: block.header.hash });
+        }
+        let connect = Connect { reader: self.db.latest(), key: &self.key, height, first_txnum };
+        let mut batch = Batch::new(&self.db);
+        let (tip, _) = connect.block(block, &mut batch)?;
+        self.db.commit(batch)?;
+        self.heights.push(first_txnum);
+        self.tip = Some(tip);
+        self.remember_sum();
+        Ok(tip)
+    }
+
+    /// Takes the tip back, and gives the one before it; none before genesis.
+    ///
+    /// # Errors
+    /// A damaged index; nothing changed.
+    pub fn disconnect(&mut self) -> Result<Option<Tip>, IndexError> {
+        let Some(tip) = self.tip else { return Ok(None) };
+        let gone = || IndexError::damaged("a row of header_by_height is gone");
+        let row = self.block(tip.height)?.ok_or_else(gone)?;
+        let before = match tip.height.checked_sub(1) {
+            Some(height) => Some(self.block(height)?.ok_or_else(gone)?),
+            None => None,
+        };
+        let connect = Connect {
+            reader: self.db.latest(),
+            key: &self.key,
+            height: tip.height,
+            first_txnum: row.first_txnum,
+        };
+        let mut batch = Batch::new(&self.db);
+        let tip = connect.take_back(&row, before.as_ref(), &mut batch)?;
+        self.db.commit(batch)?;
+        self.heights.pop();
+        self.tip = tip;
+        self.check_sum()?;
+        Ok(tip)
+    }
+
+    #[cfg(debug_assertions)]
+    fn remember_sum(&mut self) {
+        let hash = self.tip.map_or(Hash32::ZERO, |tip| tip.hash);
+        self.sums.insert(hash, self.db.sum());
+    }
+
+    #[cfg(not(debug_assertions))]
+    fn remember_sum(&mut self) {}
+
+    /// A debug build proves that a block that was taken back left nothing behind.
+    #[cfg(debug_assertions)]
+    fn check_sum(&self) -> Result<(), IndexError> {
+        let hash = self.tip.map_or(Hash32::ZERO, |tip| tip.hash);
+        match self.sums.get(&hash) {
+            Some(sum) if *sum != self.db.sum() => {
+                Err(IndexError::damaged("a block that was taken back left something behind"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[cfg(not(debug_assertions))]
+    fn check_sum(&self) -> Result<(), IndexError> {
+        Ok(())
+    }
+
+    /// A copy of the index in a new folder, with hard links where both are on one disk.
+    ///
+    /// # Errors
+    /// The folder is there already, or the disk is full.
+    pub fn backup(&self, dir: &Path) -> Result<(), IndexError> {
+        self.db.checkpoint(dir)
+    }
+
+    /// Bytes on disk and estimated number of rows, by table.
+    pub fn sizes(&self) -> Vec<(&'static str, u64, u64)> {
+        let size = |(table, name)| {
+            let (bytes, rows) = self.db.size(table);
+            (name, bytes, rows)
+        };
+        self.db.tables().map(size).collect()
+    }
+}
+
+/// The block at a height.
+pub(crate) fn read_block(reader: Reader<'_>, height: u32) -> Result<Option<BlockRow>, ReadError> {
+    let Some(row) = reader.get(HEADER_BY_HEIGHT, &height.to_be_bytes())? else { return Ok(None) };
+    BlockRow::read(height, &row).map(Some).map_err(|bad| bad.of("header_by_height"))
+}
+
+fn read_tip(reader: Reader<'_>) -> Result<Option<Tip>, IndexError> {
+    let Some(row) = reader.get(META, META_TIP)? else { return Ok(None) };
+    Ok(Some(Tip::read(&row).map_err(|bad| bad.of("meta"))?))
+}
+
+fn read_identity(db: &Db) -> Result<Option<Identity>, IndexError> {
+    let Some(row) = db.latest().get(META, META_IDENTITY)? else { return Ok(None) };
+    let identity = serde_json::from_slice(&row);
+    identity.map(Some).map_err(|_| IndexError::damaged("the identity in meta makes no sense"))
+}
+
+/// Checks whose store it is, or makes it this one's, and gives its key.
+fn begin(db: &Db, wanted: &Identity, key: Option<HashKey>) -> Result<HashKey, IndexError> {
+    let stranger = |found: String| IndexError::Stranger {
+        dir: db.dir().to_owned(),
+        found,
+        wanted: wanted.told(),
+    };
+    match read_identity(db)? {
+        Some(found) if found != *wanted => Err(stranger(found.told())),
+        Some(_) => {
+            let row = db.latest().get(META, META_HASH_KEY)?;
+            let bytes = row.and_then(|row| <[u8; 16]>::try_from(&row[..]).ok());
+            let bytes = bytes.ok_or_else(|| IndexError::damaged("the key in meta is gone"))?;
+            match key {
+                Some(key) if key.bytes() != &bytes => {
+                    Err(stranger("an index with another hash key".into()))
+                }
+                _ => Ok(HashKey::new(bytes)),
+            }
+        }
+        None => {
+            let mut drawn = [0; 16];
+            getrandom::fill(&mut drawn).map_err(|error| IndexError::damaged(error.to_string()))?;
+            let key = key.unwrap_or(HashKey::new(drawn));
+            let identity = serde_json::to_vec(wanted).expect("an identity is plain text");
+            let mut batch = Batch::new(db);
+            batch.put(META, META_IDENTITY, &identity);
+            batch.put(META, META_HASH_KEY, key.bytes());
+            db.commit(batch)?;
+            Ok(key)
+        }
+    }
+}

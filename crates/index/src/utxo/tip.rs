@@ -1,0 +1,36 @@
+//! The tip: the last block that the rows include.
+
+use chain::Hash32;
+
+use crate::row::{BadRow, RowReader, u40};
+
+/// The last block of an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tip {
+    /// Its height.
+    pub height: u32,
+    /// Its hash.
+    pub hash: Hash32,
+    /// How many transactions the chain has up to it; the next one's place.
+    pub next_txnum: u64,
+}
+
+impl Tip {
+    /// `height u32 ‖ hash [32] ‖ next txnum u40`.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(41);
+        out.extend_from_slice(&self.height.to_be_bytes());
+        out.extend_from_slice(self.hash.wire());
+        out.extend_from_slice(&u40(self.next_txnum));
+        out
+    }
+
+    pub(crate) fn read(row: &[u8]) -> Result<Tip, BadRow> {
+        let mut reader = RowReader::new(row);
+        let height = reader.u32()?;
+        let hash = Hash32::from_wire(reader.array()?);
+        let tip = Tip { height, hash, next_txnum: reader.u40()? };
+        reader.end()?;
+        Ok(tip)
+    }
+}

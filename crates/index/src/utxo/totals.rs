@@ -1,0 +1,59 @@
+//! What one script adds up to, as `totals_by_script` keeps it.
+//!
+//! Invariant: sums are never bent to fit; a count that would fall below nothing is an error.
+
+use super::history::INLINE;
+use crate::row::{BadRow, RowReader, put_varint, put_varint_128};
+
+/// The confirmed totals of one script.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    /// Transactions that touch it.
+    pub(crate) tx_count: u64,
+    /// Outputs that pay it and are unspent.
+    pub(crate) unspent_count: u64,
+    /// Sum of all outputs that ever paid it.
+    pub(crate) received: u128,
+    /// Sum of those that were spent.
+    pub(crate) sent: u128,
+    /// The txnums, where there are at most [`INLINE`]; else empty, and they are in chunks.
+    pub(crate) inline: Vec<u64>,
+}
+
+impl Totals {
+    /// `tx count, unspent count, received, sent` as varints, then the inline txnums: the first
+    /// one and the differences.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(24);
+        put_varint(&mut out, self.tx_count);
+        put_varint(&mut out, self.unspent_count);
+        put_varint_128(&mut out, self.received);
+        put_varint_128(&mut out, self.sent);
+        let mut last = 0;
+        for txnum in &self.inline {
+            put_varint(&mut out, txnum - last);
+            last = *txnum;
+        }
+        out
+    }
+
+    pub(crate) fn read(row: &[u8]) -> Result<Totals, BadRow> {
+        let mut reader = RowReader::new(row);
+        let mut totals = Totals {
+            tx_count: reader.varint()?,
+            unspent_count: reader.varint()?,
+            received: reader.varint_128()?,
+            sent: reader.varint_128()?,
+            inline: Vec::new(),
+        };
+        if totals.tx_count <= INLINE as u64 {
+            let mut last = 0u64;
+            for _ in 0..totals.tx_count {
+                last = last.checked_add(reader.varint()?).ok_or(BadRow)?;
+                totals.inline.push(last);
+            }
+        }
+        reader.end()?;
+        Ok(totals)
+    }
+}

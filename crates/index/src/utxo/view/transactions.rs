@@ -1,0 +1,204 @@
+//! Transactions of a view: one by its id, or a list, with the outputs that they spend.
+//!
+//! Invariant: a list reads at most [`LIST_OUTPUTS`] previous outputs, and besides at most the
+//! records of the few inputs of the transactions that do not fit (decision U6).
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use chain::Hash32;
+
+use super::{InputView, Place, TransactionView, View};
+use crate::ReadError;
+use crate::db::Row;
+use crate::row::{of_u40, u40};
+use crate::utxo::block_row::BlockRow;
+use crate::utxo::mempool::Entry;
+use crate::utxo::previous::PreviousRecords;
+use crate::utxo::record::TransactionRecord;
+use crate::utxo::schema::{HEADER_BY_HEIGHT, TX_BY_NUM};
+use crate::utxo::txids::latest_place;
+
+/// A list resolves so many previous outputs, in page order.
+const LIST_OUTPUTS: usize = 1000;
+
+/// A record and its place in the chain.
+type Confirmed = (u64, TransactionRecord);
+
+impl View {
+    /// A transaction of the pool or the chain, with every input resolved; of twins the later one.
+    ///
+    /// # Errors
+    /// As [`ReadError`] says.
+    pub fn transaction(&self, txid: &Hash32) -> Result<Option<TransactionView>, ReadError> {
+        if let Some(entry) = self.mempool.as_ref().and_then(|mempool| mempool.entry(txid)) {
+            return Ok(Some(waiting(entry, true)));
+        }
+        let Some(txnum) = latest_place(self.latest(), txid)? else { return Ok(None) };
+        let records = self.records(&[txnum])?;
+        Ok(self.resolve(records, usize::MAX)?.pop())
+    }
+
+    /// Transactions of a block in block order, from the `from`th on.
+    ///
+    /// # Errors
+    /// As [`ReadError`] says.
+    pub fn block_transactions(
+        &self,
+        block: &BlockRow,
+        from: u64,
+        count: u64,
+    ) -> Result<Vec<TransactionView>, ReadError> {
+        let end = block.first_txnum + u64::from(block.tx_count);
+        let start = block.first_txnum.saturating_add(from);
+        let end = start.saturating_add(count).min(end);
+        if start >= end {
+            return Ok(Vec::new());
+        }
+        let mut records = Vec::new();
+        let mut problem = None;
+        self.latest().scan(TX_BY_NUM, &[], &u40(start), |key, row| {
+            let txnum = key.try_into().map_or(u64::MAX, of_u40);
+            if txnum >= end {
+                return ControlFlow::Break(());
+            }
+            match TransactionRecord::read(txnum, row) {
+                Ok(record) => records.push((txnum, record)),
+                Err(bad) => problem = Some(bad.of("tx_by_num")),
+            }
+            ControlFlow::Continue(())
+        })?;
+        match problem {
+            Some(problem) => Err(problem),
+            None => self.resolve(records, LIST_OUTPUTS),
+        }
+    }
+
+    /// A page of a history: first what waits, then what is confirmed.
+    pub(super) fn page(
+        &self,
+        waiting_ids: impl Iterator<Item = Hash32>,
+        txnums: &[u64],
+    ) -> Result<Vec<TransactionView>, ReadError> {
+        let mut left = LIST_OUTPUTS;
+        let mut page = Vec::new();
+        for txid in waiting_ids {
+            let entry = self.mempool.as_ref().and_then(|mempool| mempool.entry(&txid));
+            let Some(entry) = entry else { continue };
+            let fits = fits(&mut left, entry.inputs.len());
+            page.push(waiting(entry, fits));
+        }
+        page.extend(self.resolve(self.records(txnums)?, left)?);
+        Ok(page)
+    }
+
+    fn records(&self, txnums: &[u64]) -> Result<Vec<Confirmed>, ReadError> {
+        let keys: Vec<[u8; 5]> = txnums.iter().map(|txnum| u40(*txnum)).collect();
+        let rows = self.latest().multi_get(TX_BY_NUM, &keys)?;
+        let read = |(txnum, row): (&u64, Option<Row<'_>>)| {
+            let row = row.ok_or_else(gone)?;
+            let record = TransactionRecord::read(*txnum, &row);
+            Ok((*txnum, record.map_err(|bad| bad.of("tx_by_num"))?))
+        };
+        txnums.iter().zip(rows).map(read).collect()
+    }
+
+    /// Gives confirmed transactions their blocks and the outputs that they spend, as far as
+    /// `left` outputs go.
+    fn resolve(
+        &self,
+        records: Vec<Confirmed>,
+        mut left: usize,
+    ) -> Result<Vec<TransactionView>, ReadError> {
+        let spending = |record: &TransactionRecord| match record.coinbase {
+            Some(_) => 0,
+            None => record.inputs.len(),
+        };
+        let fitting: Vec<bool> =
+            records.iter().map(|(_, record)| fits(&mut left, spending(record))).collect();
+        let wanted = records.iter().zip(&fitting).filter(|((_, record), fits)| {
+            record.coinbase.is_none() && (**fits || record.names.is_none())
+        });
+        let wanted = wanted.flat_map(|((_, record), _)| record.inputs.iter().map(|i| i.txnum));
+        let previous = PreviousRecords::load(self.latest(), wanted)?;
+        let blocks = self.blocks_of(&records)?;
+        let mut views = Vec::with_capacity(records.len());
+        for ((txnum, record), fits) in records.into_iter().zip(fitting) {
+            let block = self.heights.height_of(txnum).and_then(|height| blocks.get(&height));
+            let block = block.ok_or_else(gone)?;
+            let place = Place::Block { height: block.height, hash: block.hash, time: block.time };
+            let inputs = inputs(&record, fits, &previous)?;
+            views.push(TransactionView { record, place, inputs });
+        }
+        Ok(views)
+    }
+
+    fn blocks_of(&self, records: &[Confirmed]) -> Result<HashMap<u32, BlockRow>, ReadError> {
+        let heights = records.iter().filter_map(|(txnum, _)| self.heights.height_of(*txnum));
+        let mut heights: Vec<u32> = heights.collect();
+        heights.sort_unstable();
+        heights.dedup();
+        let keys: Vec<[u8; 4]> = heights.iter().map(|height| height.to_be_bytes()).collect();
+        let rows = self.latest().multi_get(HEADER_BY_HEIGHT, &keys)?;
+        let mut blocks = HashMap::with_capacity(heights.len());
+        for (height, row) in heights.into_iter().zip(rows) {
+            let block = BlockRow::read(height, &row.ok_or_else(gone)?);
+            blocks.insert(height, block.map_err(|bad| bad.of("header_by_height"))?);
+        }
+        Ok(blocks)
+    }
+}
+
+fn gone() -> ReadError {
+    ReadError::Damaged("a row that another one names is gone".into())
+}
+
+/// Whether a transaction's previous outputs still fit; once one does not, none after it does.
+fn fits(left: &mut usize, inputs: usize) -> bool {
+    match left.checked_sub(inputs) {
+        Some(rest) => {
+            *left = rest;
+            true
+        }
+        None => {
+            *left = 0;
+            false
+        }
+    }
+}
+
+/// A transaction of the pool, with or without the outputs that it spends.
+fn waiting(entry: &Entry, resolved: bool) -> TransactionView {
+    let mut inputs = entry.inputs.clone();
+    if !resolved {
+        inputs.iter_mut().for_each(|input| input.spent = None);
+    }
+    let place = Place::Mempool { first_seen: entry.first_seen };
+    TransactionView { record: entry.record.clone(), place, inputs }
+}
+
+/// The inputs of a confirmed transaction.
+fn inputs(
+    record: &TransactionRecord,
+    resolved: bool,
+    previous: &PreviousRecords,
+) -> Result<Vec<InputView>, ReadError> {
+    let mut views = Vec::with_capacity(record.inputs.len());
+    for (place, input) in record.inputs.iter().enumerate() {
+        let (mut txid, mut spent) = (None, None);
+        if record.coinbase.is_none() {
+            if resolved {
+                let found = previous.output(input.txnum, input.vout)?.ok_or_else(gone)?;
+                (txid, spent) = (Some(found.txid), Some(found.output));
+            } else {
+                let named = record.names.as_ref().and_then(|names| names.get(place)).copied();
+                txid = match named {
+                    Some(txid) => Some(txid),
+                    None => Some(previous.txid(input.txnum)?.ok_or_else(gone)?),
+                };
+            }
+        }
+        views.push(InputView { txid, vout: input.vout, sequence: input.sequence, spent });
+    }
+    Ok(views)
+}
