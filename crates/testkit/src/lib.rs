@@ -18,6 +18,7 @@ mod monerod;
 mod process;
 mod program;
 mod starting;
+mod stub;
 
 pub use anvil::Anvil;
 pub use call::{CallError, call};
@@ -30,3 +31,4 @@ pub use geth::Geth;
 pub use litecoind::{Litecoind, Login};
 pub use monerod::Monerod;
 pub use process::{Process, StartError, cpu_micros, rss_bytes};
+pub use stub::{Misfit, StubNode, StubOptions};
