@@ -4,9 +4,12 @@
 //! serves is real serialised blocks over real HTTP; every change of its chain is seen whole or not
 //! at all.
 
+mod blocks;
+mod coins;
 mod file;
 mod ledger;
 mod methods;
+mod transactions;
 mod wire;
 
 use std::collections::HashMap;

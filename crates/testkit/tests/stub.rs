@@ -47,7 +47,7 @@ fn some_blocks(forge: &mut Forge) -> Vec<ForgedBlock> {
         .pay(1_500, &key_hash_script(1))
         .pay(0, b"\x6adata")
         .finish();
-    let second = forge.mine(500, &key_hash_script(3), &[pay.clone()]);
+    let second = forge.mine(500, &key_hash_script(3), std::slice::from_ref(&pay));
     let again = Draft::new()
         .spend(pay.output(0))
         .spend(second.coinbase.output(0))
@@ -172,7 +172,7 @@ async fn chain_switches_to_longer_and_shorter_branches() {
     let mut stray = Forge::new(chain_of("ltc")).branch(9);
     stray.mine(1, &[], &[]);
     let high = stray.mine(1, &[], &[]);
-    assert_eq!(stub.switch(&[high.clone()]), Err(Misfit::NotInChain(high.previous)));
+    assert_eq!(stub.switch(std::slice::from_ref(&high)), Err(Misfit::NotInChain(high.previous)));
 }
 
 #[tokio::test]
@@ -383,7 +383,7 @@ async fn large_chains_are_made_and_counted() {
         fan = fan.pay(10, &[0x51]);
     }
     let fan = fan.finish();
-    stub.extend(&forge.mine(0, &[0x51], &[fan.clone()])).unwrap();
+    stub.extend(&forge.mine(0, &[0x51], std::slice::from_ref(&fan))).unwrap();
     let payments: Vec<ForgedTransaction> = (0..3_000)
         .map(|vout| Draft::new().spend(fan.output(vout)).pay(10, &whale).finish())
         .collect();

@@ -1,15 +1,16 @@
-//! The chain that a stub node serves, and what it adds up to.
+//! The chain that a stub node serves, and the transactions that wait for a block.
 //!
-//! Speaking about it is left to `methods`. Invariants: every block of the best chain names the one
-//! below it; the unspent outputs are those that the best chain leaves, unspendable ones and the
-//! first block's left out as nodes leave them out.
+//! What it adds up to is left to `coins`, speaking about it to `methods`. Invariant: every block of
+//! the best chain names the one below it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use chain::utxo::{Block, DecodeError, Format, Header, OutPoint, Transaction, is_unspendable};
+use chain::utxo::{Block, DecodeError, Format, Header, OutPoint, Transaction};
 use chain::{Chain, Hash32};
+
+use super::coins::Coins;
 
 /// Why a stub node does not take a block or a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,32 +38,6 @@ pub(super) struct Stored {
     pub(super) header: Header,
     pub(super) height: u32,
     pub(super) raw: Bytes,
-}
-
-/// An output that can be spent.
-#[derive(Clone, Debug)]
-pub(super) struct Coin {
-    pub(super) value: u64,
-    /// With its token prefix, where it has one.
-    pub(super) script: Bytes,
-}
-
-/// What connecting a block took out of the unspent outputs.
-#[derive(Debug, Default)]
-struct Undo {
-    /// In the order of the inputs.
-    spent: Vec<(OutPoint, Coin)>,
-    /// Outputs of an earlier transaction of the same id (BIP 30), which those of this block hid.
-    hidden: Vec<(OutPoint, Coin)>,
-}
-
-/// The unspent outputs.
-#[derive(Debug, Default)]
-pub(super) struct Coins {
-    unspent: HashMap<OutPoint, Coin>,
-    total: u128,
-    /// By height.
-    undo: Vec<Undo>,
 }
 
 /// The chain and the transactions that wait for a block.
@@ -95,15 +70,12 @@ impl Ledger {
             format,
             best: Vec::new(),
             known: HashMap::new(),
-            coins: accounts.then(Coins::default),
+            coins: accounts.then(Coins::after_first_block),
             places: index.then(HashMap::new),
             pool: Vec::new(),
             pool_sequence: 1,
             pruned_below: 0,
         };
-        if let Some(coins) = &mut ledger.coins {
-            coins.undo.push(Undo::default());
-        }
         ledger.push(header, genesis);
         Ok(ledger)
     }
@@ -267,100 +239,4 @@ impl Ledger {
         self.pool = left;
         Ok(())
     }
-}
-
-impl Coins {
-    /// How many outputs are unspent.
-    pub(super) fn count(&self) -> usize {
-        self.unspent.len()
-    }
-
-    /// Their sum in the smallest unit.
-    pub(super) fn total(&self) -> u128 {
-        self.total
-    }
-
-    /// How many transactions have unspent outputs.
-    pub(super) fn transactions(&self) -> usize {
-        let ids = self.unspent.keys().map(|place| place.txid);
-        ids.collect::<std::collections::HashSet<_>>().len()
-    }
-
-    /// What the block of a height spent, in the order of its inputs.
-    pub(super) fn spent_at(&self, height: u32) -> impl Iterator<Item = &Coin> {
-        let undo = self.undo.get(height as usize);
-        undo.into_iter().flat_map(|undo| undo.spent.iter().map(|(_, coin)| coin))
-    }
-
-    /// Outputs first and inputs then, so that transactions may stand in any order.
-    fn connect(&mut self, raw: &Bytes, block: &Block<'_>, format: &Format) -> Result<(), Misfit> {
-        let mut undo = Undo::default();
-        let plain;
-        let with_prefixes = match format.tokens {
-            false => block,
-            true => {
-                plain = Block::decode(raw, &Format { tokens: false, ..*format })?;
-                &plain
-            }
-        };
-        for (place, script) in outputs(block).zip(scripts(with_prefixes)) {
-            let Some((place, value)) = place else { continue };
-            self.total += u128::from(value);
-            let coin = Coin { value, script: raw.slice_ref(script) };
-            if let Some(hidden) = self.unspent.insert(place, coin) {
-                self.total -= u128::from(hidden.value);
-                undo.hidden.push((place, hidden));
-            }
-        }
-        let mut missing = None;
-        let inputs = block.transactions[1..].iter().flat_map(Transaction::inputs);
-        for input in inputs {
-            let Some(coin) = self.unspent.remove(&input.previous) else {
-                missing = Some(Misfit::NothingToSpend(input.previous));
-                break;
-            };
-            self.total -= u128::from(coin.value);
-            undo.spent.push((input.previous, coin));
-        }
-        self.undo.push(undo);
-        match missing {
-            None => Ok(()),
-            Some(misfit) => {
-                self.disconnect(block);
-                Err(misfit)
-            }
-        }
-    }
-
-    /// Gives back what the last block took. Nodes do not bring back what a twin of an earlier
-    /// transaction hid; here the unspent outputs are always those of the chain as it stands.
-    fn disconnect(&mut self, block: &Block<'_>) {
-        let undo = self.undo.pop().unwrap_or_default();
-        let give = |coins: &mut Coins, (place, coin): (OutPoint, Coin)| {
-            coins.total += u128::from(coin.value);
-            coins.unspent.insert(place, coin);
-        };
-        undo.spent.into_iter().for_each(|coin| give(self, coin));
-        for (place, value) in outputs(block).flatten() {
-            if self.unspent.remove(&place).is_some() {
-                self.total -= u128::from(value);
-            }
-        }
-        undo.hidden.into_iter().for_each(|coin| give(self, coin));
-    }
-}
-
-/// Place and value of each output of a block; `None` for one that nobody can spend.
-fn outputs(block: &Block<'_>) -> impl Iterator<Item = Option<(OutPoint, u64)>> {
-    block.txids.iter().zip(&block.transactions).flat_map(|(txid, transaction)| {
-        transaction.outputs().enumerate().map(move |(vout, output)| {
-            let place = OutPoint { txid: *txid, vout: vout as u32 };
-            (!is_unspendable(output.script)).then_some((place, output.value))
-        })
-    })
-}
-
-/// The script of each output of a block.
-fn scripts<'a>(block: &Block<'a>) -> impl Iterator<Item = &'a [u8]> {
-    block.transactions.iter().flat_map(|transaction| transaction.outputs().map(|o| o.script))
 }

@@ -19,8 +19,8 @@ use serde_json::Value;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use super::Shared;
 use super::methods::{self, Outcome};
+use super::{Shared, blocks};
 
 /// The longest request body (src/httpserver.h, `MAX_SIZE`).
 const MAX_BODY: usize = 32 << 20;
@@ -72,12 +72,12 @@ fn rest(shared: &Shared, path: &str) -> Response<Full<Bytes>> {
     let hash = |prefix| path.strip_prefix(prefix)?.strip_suffix(".bin");
     let found = if let Some(hash) = hash("/rest/block/").filter(|_| options.rest) {
         shared.count("rest/block");
-        methods::rest_block(shared, hash)
+        blocks::rest_block(shared, hash)
     } else if let Some(hash) =
         hash("/rest/spenttxouts/").filter(|_| options.rest && options.spent_outputs)
     {
         shared.count("rest/spenttxouts");
-        methods::rest_spent_outputs(shared, hash)
+        blocks::rest_spent_outputs(shared, hash)
     } else {
         shared.count("rest/none");
         return response(StatusCode::NOT_FOUND, "", Bytes::new());

@@ -1,0 +1,97 @@
+//! What a stub node says of transactions, those that wait above all.
+//!
+//! Source: Bitcoin Core 31.99, src/rpc/mempool.cpp and src/rpc/rawtransaction.cpp.
+
+use bytes::Bytes;
+use chain::Hash32;
+use chain::utxo::{Block, Transaction};
+use serde_json::{Value, json};
+
+use super::Shared;
+use super::ledger::Ledger;
+use super::methods::{BAD_PARAMETER, Detail, MISC, NOT_FOUND, Outcome, detail, hash_of, quoted};
+
+const NO_TRANSACTION: Outcome = Err((
+    NOT_FOUND,
+    "No such mempool or blockchain transaction. Use gettransaction for wallet transactions.",
+));
+
+/// `getrawmempool`.
+pub(super) fn raw_pool(shared: &Shared, ledger: &Ledger, params: &[Value]) -> Outcome {
+    let flag = |place: usize| params.get(place).and_then(Value::as_bool).unwrap_or(false);
+    let ids = ledger.pool().iter().map(|(txid, _)| txid.to_string());
+    if params.len() > 1 && !shared.options.mempool_sequence {
+        return Err((MISC, "getrawmempool ( verbose )"));
+    }
+    let listed = match (flag(0), flag(1)) {
+        (true, true) => {
+            let text = "Verbose results cannot contain mempool sequence values.";
+            return Err((BAD_PARAMETER, text));
+        }
+        (false, false) => Value::from(ids.collect::<Vec<_>>()),
+        (false, true) => json!({
+            "txids": ids.collect::<Vec<_>>(),
+            "mempool_sequence": ledger.pool_sequence,
+        }),
+        (true, false) => {
+            let entries = ledger.pool().iter().map(|(txid, raw)| {
+                (txid.to_string(), json!({ "size": raw.len(), "vsize": raw.len(), "time": 0 }))
+            });
+            Value::Object(entries.collect())
+        }
+    };
+    Ok(listed.to_string())
+}
+
+/// `getmempoolinfo`.
+pub(super) fn pool_info(ledger: &Ledger) -> String {
+    let bytes: usize = ledger.pool().iter().map(|(_, raw)| raw.len()).sum();
+    json!({
+        "loaded": true,
+        "size": ledger.pool().len(),
+        "bytes": bytes,
+        "usage": bytes,
+        "maxmempool": 300_000_000,
+        "mempoolminfee": 0.00001,
+    })
+    .to_string()
+}
+
+/// `getrawtransaction`.
+pub(super) fn raw_transaction(ledger: &Ledger, params: &[Value]) -> Outcome {
+    let txid = hash_of(params.first())?;
+    let found = match params.get(2).filter(|block| !block.is_null()) {
+        None => ledger.transaction(&txid),
+        Some(block) => in_block(ledger, &hash_of(Some(block))?, &txid),
+    };
+    let Some((block, raw)) = found else {
+        return match ledger.has_index() {
+            true => NO_TRANSACTION,
+            false => Err((
+                NOT_FOUND,
+                "No such mempool transaction. Use -txindex or provide a block hash to enable \
+                 blockchain transaction queries. Use gettransaction for wallet transactions.",
+            )),
+        };
+    };
+    if detail(params.get(1), Detail::Hex)? == Detail::Hex {
+        return Ok(quoted(const_hex::encode(&raw)));
+    }
+    let mut json = json!({
+        "txid": txid.to_string(),
+        "size": raw.len(),
+        "hex": const_hex::encode(&raw),
+    });
+    if let (Some(block), Some(members)) = (block, json.as_object_mut()) {
+        members.insert("blockhash".to_owned(), block.to_string().into());
+    }
+    Ok(json.to_string())
+}
+
+fn in_block(ledger: &Ledger, block: &Hash32, txid: &Hash32) -> Option<(Option<Hash32>, Bytes)> {
+    let stored = ledger.block(block)?;
+    let read = Block::decode(&stored.raw, &ledger.format).ok()?;
+    let place = read.txids.iter().position(|id| id == txid)?;
+    let raw = stored.raw.slice_ref(Transaction::raw(&read.transactions[place]));
+    Some((Some(*block), raw))
+}
