@@ -9,6 +9,7 @@ mod coins;
 mod file;
 mod ledger;
 mod methods;
+mod publisher;
 mod transactions;
 mod wire;
 
@@ -17,7 +18,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use chain::{Chain, Hash32, Network};
@@ -29,6 +30,7 @@ pub use ledger::Misfit;
 use crate::ForgedBlock;
 use crate::genesis::genesis;
 use ledger::Ledger;
+use publisher::Publisher;
 
 /// What a stub node can do.
 #[derive(Clone, Debug)]
@@ -65,7 +67,8 @@ impl Default for StubOptions {
 pub struct StubNode {
     shared: Arc<Shared>,
     address: SocketAddr,
-    serving: Option<AbortHandle>,
+    publishing_at: SocketAddr,
+    serving: Vec<AbortHandle>,
 }
 
 /// What a stub node's connections share.
@@ -77,6 +80,7 @@ pub(crate) struct Shared {
     started: Instant,
     ledger: Mutex<Ledger>,
     calls: Mutex<HashMap<String, u64>>,
+    publisher: Publisher,
 }
 
 impl StubNode {
@@ -120,9 +124,10 @@ impl StubNode {
             started: Instant::now(),
             ledger: Mutex::new(ledger),
             calls: Mutex::default(),
+            publisher: Publisher::new(),
         });
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let mut stub = StubNode { shared, address, serving: None };
+        let mut stub = StubNode { shared, address, publishing_at: address, serving: Vec::new() };
         stub.restart().await?;
         Ok(stub)
     }
@@ -132,33 +137,29 @@ impl StubNode {
         format!("http://{}", self.address)
     }
 
-    /// Stops listening and closes every connection; the chain stays.
-    pub fn stop(&mut self) {
-        if let Some(serving) = self.serving.take() {
-            serving.abort();
-        }
+    /// Where it publishes by ZMQ: `hashblock` with every new tip, `hashtx` with every transaction
+    /// that begins to wait.
+    pub fn zmq(&self) -> String {
+        format!("tcp://{}", self.publishing_at)
     }
 
-    /// Listens again, on the same port.
+    /// Stops listening and closes every connection; the chain stays.
+    pub fn stop(&mut self) {
+        self.serving.drain(..).for_each(|task| task.abort());
+    }
+
+    /// Listens again, on the same ports.
     ///
     /// # Errors
-    /// Another process took the port.
+    /// Another process took a port.
     pub async fn restart(&mut self) -> io::Result<()> {
         self.stop();
-        // The listener closes when its task is dropped, which takes a moment.
-        let mut tries = 0;
-        let listener = loop {
-            match TcpListener::bind(self.address).await {
-                Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries < 100 => {
-                    tries += 1;
-                    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-                }
-                bound => break bound?,
-            }
-        };
-        self.address = listener.local_addr()?;
-        let serving = tokio::spawn(wire::serve(listener, Arc::clone(&self.shared)));
-        self.serving = Some(serving.abort_handle());
+        let (calls, news) = (bind(self.address).await?, bind(self.publishing_at).await?);
+        self.address = calls.local_addr()?;
+        self.publishing_at = news.local_addr()?;
+        let serving = tokio::spawn(wire::serve(calls, Arc::clone(&self.shared)));
+        let publishing = tokio::spawn(publisher::serve(news, Arc::clone(&self.shared)));
+        self.serving = vec![serving.abort_handle(), publishing.abort_handle()];
         Ok(())
     }
 
@@ -173,7 +174,7 @@ impl StubNode {
     /// # Errors
     /// A block that does not stand on the tip, or spends what is not there.
     pub fn extend(&self, block: &ForgedBlock) -> Result<(), Misfit> {
-        self.shared.ledger().extend(block.raw.clone())
+        self.shared.change(|ledger| ledger.extend(block.raw.clone()))
     }
 
     /// Takes the last blocks away, so that the chain is shorter. Their transactions do not come
@@ -182,7 +183,7 @@ impl StubNode {
     /// # Errors
     /// There are fewer blocks than that above the first one.
     pub fn rewind(&self, blocks: u32) -> Result<(), Misfit> {
-        self.shared.ledger().rewind(blocks)
+        self.shared.change(|ledger| ledger.rewind(blocks))
     }
 
     /// Replaces what lies above the parent of the branch's first block by the branch, be it longer
@@ -193,7 +194,7 @@ impl StubNode {
     /// after which those before it stay.
     pub fn switch(&self, branch: &[ForgedBlock]) -> Result<(), Misfit> {
         let branch = branch.iter().map(|block| block.raw.clone()).collect();
-        self.shared.ledger().switch(branch)
+        self.shared.change(|ledger| ledger.switch(branch))
     }
 
     /// Replaces the transactions that wait for a block.
@@ -201,7 +202,9 @@ impl StubNode {
     /// # Errors
     /// Bytes that are no transaction.
     pub fn mempool(&self, transactions: Vec<Bytes>) -> Result<(), Misfit> {
-        self.shared.ledger().set_pool(transactions)
+        let came = self.shared.ledger().set_pool(transactions)?;
+        came.iter().for_each(|txid| self.shared.publisher.publish("hashtx", txid));
+        Ok(())
     }
 
     /// Makes the bytes of the blocks below a height unavailable, as on a pruned node.
@@ -240,12 +243,40 @@ impl Shared {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Changes the chain, and publishes its tip if that is another one.
+    fn change<T>(&self, change: impl FnOnce(&mut Ledger) -> T) -> T {
+        let mut ledger = self.ledger();
+        let before = ledger.tip().header.hash;
+        let outcome = change(&mut ledger);
+        let after = ledger.tip().header.hash;
+        drop(ledger);
+        if after != before {
+            self.publisher.publish("hashblock", &after);
+        }
+        outcome
+    }
+
     fn counters(&self) -> MutexGuard<'_, HashMap<String, u64>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn count(&self, method: &str) {
         *self.counters().entry(method.to_owned()).or_default() += 1;
+    }
+}
+
+/// A listener of an address that may have been in use until just now: it closes when its task is
+/// dropped, which takes a moment.
+async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let mut tries = 0;
+    loop {
+        match TcpListener::bind(address).await {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries < 100 => {
+                tries += 1;
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            bound => return bound,
+        }
     }
 }
 

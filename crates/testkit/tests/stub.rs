@@ -340,6 +340,32 @@ async fn it_stops_and_comes_back_at_the_same_place() {
 }
 
 #[tokio::test]
+async fn news_wake_a_pool() {
+    let (mut stub, mut forge, blocks) = started("btc", StubOptions::default()).await;
+    let config = NodeConfig { zmq: Some(stub.zmq()), ..NodeConfig::new(stub.url()) };
+    let config = PoolConfig { nodes: vec![config], ..PoolConfig::default() };
+    let chain = chain_of("btc");
+    let pool = Pool::new(chain, chain.network("regtest").unwrap(), config).unwrap();
+    let mut woken = pool.woken();
+    pool.start();
+    woken.changed().await.unwrap();
+    stub.extend(&forge.mine(1, &[0x51], &[])).unwrap();
+    woken.changed().await.unwrap();
+    stub.rewind(1).unwrap();
+    woken.changed().await.unwrap();
+    let waiting = Draft::new().spend(blocks[2].coinbase.output(0)).pay(0, &[0x51]).finish();
+    stub.mempool(vec![waiting.raw.clone()]).unwrap();
+    woken.changed().await.unwrap();
+    stub.mempool(vec![waiting.raw]).unwrap();
+    stub.rewind(0).unwrap();
+    assert!(!woken.has_changed().unwrap(), "nothing new");
+    let before = stub.zmq();
+    stub.restart().await.unwrap();
+    assert_eq!(stub.zmq(), before);
+    woken.changed().await.unwrap();
+}
+
+#[tokio::test]
 async fn file_of_blocks_is_served_as_it_is() {
     let mut forge = Forge::new(chain_of("btc"));
     let blocks = some_blocks(&mut forge);

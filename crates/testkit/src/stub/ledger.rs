@@ -3,7 +3,7 @@
 //! What it adds up to is left to `coins`, speaking about it to `methods`. Invariant: every block of
 //! the best chain names the one below it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -145,16 +145,19 @@ impl Ledger {
         Some((Some(*block), raw.clone()))
     }
 
-    /// Replaces the transactions that wait.
-    pub(super) fn set_pool(&mut self, transactions: Vec<Bytes>) -> Result<(), Misfit> {
+    /// Replaces the transactions that wait, and gives the ids of those that are new.
+    pub(super) fn set_pool(&mut self, transactions: Vec<Bytes>) -> Result<Vec<Hash32>, Misfit> {
         let mut pool = Vec::with_capacity(transactions.len());
         for raw in transactions {
             let txid = Transaction::decode(&raw, &self.format)?.txid();
             pool.push((txid, raw));
         }
         self.pool_sequence += (pool.len() + self.pool.len()) as u64;
+        let before: HashSet<Hash32> = self.pool.iter().map(|(txid, _)| *txid).collect();
+        let ids = pool.iter().map(|(txid, _)| *txid);
+        let came = ids.filter(|txid| !before.contains(txid)).collect();
         self.pool = pool;
-        Ok(())
+        Ok(came)
     }
 
     /// Takes the next block. What it has, and what it makes impossible, waits no longer.
@@ -222,7 +225,7 @@ impl Ledger {
         if self.pool.is_empty() {
             return Ok(());
         }
-        let spent: std::collections::HashSet<OutPoint> = block
+        let spent: HashSet<OutPoint> = block
             .transactions
             .iter()
             .flat_map(|transaction| transaction.inputs().map(|input| input.previous))
