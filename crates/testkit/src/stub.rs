@@ -174,7 +174,15 @@ impl StubNode {
     /// # Errors
     /// A block that does not stand on the tip, or spends what is not there.
     pub fn extend(&self, block: &ForgedBlock) -> Result<(), Misfit> {
-        self.shared.change(|ledger| ledger.extend(block.raw.clone()))
+        self.extend_raw(block.raw.clone())
+    }
+
+    /// Puts a block of any origin on the tip, by its bytes.
+    ///
+    /// # Errors
+    /// As for [`extend`](StubNode::extend); bytes that are no block.
+    pub fn extend_raw(&self, raw: Bytes) -> Result<(), Misfit> {
+        self.shared.change(|ledger| ledger.extend(raw))
     }
 
     /// Takes the last blocks away, so that the chain is shorter. Their transactions do not come

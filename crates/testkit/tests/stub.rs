@@ -10,8 +10,8 @@ use http::StatusCode;
 use node::{CallError, Node, NodeConfig, Pool, PoolConfig, Standing, Tried, Weight};
 use serde_json::{Value, json};
 use testkit::{
-    Draft, Forge, ForgedBlock, ForgedTransaction, Misfit, StubNode, StubOptions, call,
-    key_hash_script,
+    Draft, Forge, ForgedBlock, ForgedTransaction, Litecoind, Login, Misfit, StubNode, StubOptions,
+    call, key_hash_script,
 };
 
 const SLUGS: [&str; 5] = ["btc", "ltc", "doge", "bch", "xec"];
@@ -336,6 +336,40 @@ async fn it_stops_and_comes_back_at_the_same_place() {
             (stub.url(), ask(&stub, "getblockcount", json!([])).await),
             (url.clone(), json!(3))
         );
+    }
+}
+
+#[tokio::test]
+async fn it_adds_up_as_a_real_node_does() {
+    let live = Litecoind::start(Login::Cookie, &[]).await.unwrap();
+    let mut hashes = live.mine(103).await.unwrap();
+    for amount in ["1.5", "0.25"] {
+        let address = live.call("getnewaddress", json!([])).await.unwrap();
+        let amount: Value = serde_json::from_str(amount).unwrap();
+        live.call("sendtoaddress", json!([address, amount])).await.unwrap();
+    }
+    hashes.extend(live.mine(2).await.unwrap());
+    let stub = StubNode::start("ltc", StubOptions::default()).await.unwrap();
+    for hash in &hashes {
+        let hex = live.call("getblock", json!([hash, 0])).await.unwrap();
+        stub.extend_raw(const_hex::decode(hex.as_str().unwrap()).unwrap().into()).unwrap();
+    }
+    let ours = ask(&stub, "gettxoutsetinfo", json!([])).await;
+    let theirs = live.call("gettxoutsetinfo", json!([])).await.unwrap();
+    for member in ["height", "bestblock", "txouts", "transactions", "total_amount"] {
+        assert_eq!(ours[member], theirs[member], "{member}");
+    }
+    let of = json!([hashes[50], true]);
+    let ours = ask(&stub, "getblockheader", of.clone()).await;
+    let theirs = live.call("getblockheader", of).await.unwrap();
+    for (member, value) in ours.as_object().unwrap() {
+        assert_eq!(*value, theirs[member], "{member}");
+    }
+    let of = json!([hashes[103], 1]);
+    let ours = ask(&stub, "getblock", of.clone()).await;
+    let theirs = live.call("getblock", of).await.unwrap();
+    for (member, value) in ours.as_object().unwrap() {
+        assert_eq!(*value, theirs[member], "{member}");
     }
 }
 
