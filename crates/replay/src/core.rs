@@ -171,7 +171,21 @@ fn call(player: &Player, age: Age, raw: &str, caller: &mut Caller) -> (Outcome, 
     if !matches!(params.map_or(Kind::Null, json::kind), Kind::Null | Kind::Array | Kind::Object) {
         return invalid("Params must be an array or object");
     }
-    (outcome(player.call("", &method, params, id)), true)
+    let found = player.call("", &method, params, id);
+    if found == Found::NotRecorded && takes_a_boolean(player, &method, params.unwrap_or_default()) {
+        let message = "JSON value is not a boolean as expected";
+        return (Outcome::error(MISC_ERROR, message), true);
+    }
+    (outcome(found), true)
+}
+
+/// Whether the node takes a boolean where this call has a number: `getblock` of Dogecoin Core
+/// before 1.14.7 (src/rpc/blockchain.cpp), which says so instead of answering.
+fn takes_a_boolean(player: &Player, method: &str, params: &str) -> bool {
+    let Some((first, last)) = params.trim_end().rsplit_once(',') else { return false };
+    let is_number =
+        last.strip_suffix(']').is_some_and(|number| number.trim().parse::<u8>().is_ok());
+    is_number && player.has(method, &format!("{first},false]"))
 }
 
 /// Is this 2.0?

@@ -101,6 +101,14 @@ impl Player {
         }
     }
 
+    /// Whether an answer to that call was recorded, without counting it as a call.
+    pub(crate) fn has(&self, method: &str, params: &str) -> bool {
+        let key = call_key("", method.as_bytes(), params);
+        key.is_some_and(|key| {
+            !self.recording.find(&key, &[Phase::B, Phase::A], self.restricted).is_empty()
+        })
+    }
+
     /// The binary answer that was recorded for a path (and for a body, where one was posted).
     pub(crate) fn binary(&self, path: &str, body: Option<&[u8]>) -> Option<Bytes> {
         self.note(path, "", "", None);
