@@ -8,6 +8,7 @@
 mod batch;
 mod options;
 mod reader;
+mod rows;
 mod sorted;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use crate::{IndexError, ReadError, Tier};
 pub(crate) use batch::Batch;
 pub use options::Memory;
 pub(crate) use reader::{Reader, Row};
+pub(crate) use rows::Rows;
 pub(crate) use sorted::SortedFile;
 
 /// What the store must know of a table.

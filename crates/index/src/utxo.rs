@@ -5,6 +5,7 @@
 //! a [`View`], which is one tip with its mempool. Invariant: every row of a block can be taken
 //! back from rows alone, to any depth, without the node.
 
+mod admission;
 mod block_row;
 mod changes;
 mod connect;
@@ -14,22 +15,28 @@ mod history;
 mod index;
 mod mempool;
 mod outputs;
+mod pool_pass;
 mod previous;
 mod record;
+mod rows;
 mod schema;
 mod script_id;
 mod store;
+mod sync;
 mod tip;
 mod totals;
 mod txids;
+mod upstream;
 mod view;
 
 pub use block_row::BlockRow;
 pub use index::{Index, Standing};
 pub use mempool::Mempool;
 pub use record::{NftRecord, OutputRecord, TokenRecord, TransactionRecord};
+pub use rows::RowDifference;
 pub use script_id::HashKey;
 pub use store::{Identity, Store};
+pub use sync::SyncOptions;
 pub use tip::Tip;
 pub use view::{
     AddressTotals, History, InputView, Place, TransactionView, Unconfirmed, UnspentList,

@@ -15,7 +15,7 @@ pub(crate) type Row<'a> = DBPinnableSlice<'a>;
 /// Reads a store at one moment.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'a> {
-    db: &'a Db,
+    pub(super) db: &'a Db,
     snapshot: Option<&'a SnapshotWithThreadMode<'a, DB>>,
     tier: Tier,
 }
@@ -29,7 +29,7 @@ impl<'a> Reader<'a> {
         Reader { db, snapshot, tier }
     }
 
-    fn options(&self) -> ReadOptions {
+    pub(super) fn options(&self) -> ReadOptions {
         let mut options = ReadOptions::default();
         if let Some(snapshot) = self.snapshot {
             options.set_snapshot(snapshot);

@@ -4,7 +4,7 @@
 //! before any is spent (decision U9); of a twin (BIP 30) the later one's outputs replace the
 //! earlier one's (decision U5).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use chain::Hash32;
 use chain::utxo::{Block, OutPoint, Transaction, is_unspendable};
@@ -65,7 +65,7 @@ impl Connect<'_> {
             batch,
             changes: Changes::default(),
             created: HashMap::new(),
-            deleted: Vec::new(),
+            deleted: HashSet::new(),
         };
         let replaced = rows.create(&sources)?;
         for (place, (transaction, replaced)) in block.transactions.iter().zip(replaced).enumerate()
@@ -167,7 +167,7 @@ struct Rows<'a, 'c, 'b> {
     /// Unspent outputs of the block itself.
     created: HashMap<UnspentKey, UnspentRow>,
     /// Unspent outputs of earlier blocks that are no longer.
-    deleted: Vec<UnspentKey>,
+    deleted: HashSet<UnspentKey>,
 }
 
 impl Rows<'_, '_, '_> {
@@ -193,7 +193,7 @@ impl Rows<'_, '_, '_> {
                 if let Some(twin) = twin {
                     let old = UnspentKey { txnum: twin, ..key };
                     if self.connect.reader.get(UNSPENT_BY_SCRIPT, &old.bytes())?.is_some() {
-                        self.deleted.push(old);
+                        self.deleted.insert(old);
                         of_twin.push(vout);
                     }
                 }
@@ -241,7 +241,7 @@ impl Rows<'_, '_, '_> {
                 vout: input.previous.vout,
                 sequence: input.sequence,
             });
-            self.spend(txnum, &found, input.previous.vout);
+            self.spend(txnum, &found, input.previous)?;
         }
         if !coinbase {
             let value_out: i128 = record.outputs.iter().map(|o| i128::from(o.value)).sum();
@@ -253,14 +253,22 @@ impl Rows<'_, '_, '_> {
         Ok(())
     }
 
-    fn spend(&mut self, txnum: u64, found: &Found, vout: u32) {
+    fn spend(&mut self, txnum: u64, found: &Found, previous: OutPoint) -> Result<(), IndexError> {
+        let OutPoint { txid, vout } = previous;
         let output = &found.spent.output;
         let script = self.connect.key.script_id(&output.script);
         let key = UnspentKey { script, value: output.value, txnum: found.txnum, vout };
-        if self.created.remove(&key).is_none() {
-            self.deleted.push(key);
+        // Only a block that spends it twice finds it neither created nor yet to be deleted. That
+        // an earlier block left it unspent is the node's to check: a read for each input would
+        // double what a block costs.
+        let own = found.txnum >= self.connect.first_txnum;
+        let unspent =
+            if own { self.created.remove(&key).is_some() } else { self.deleted.insert(key) };
+        if !unspent {
+            return Err(IndexError::Unknown { height: self.connect.height, txid, vout });
         }
         self.changes.spend(script, txnum, output.value);
+        Ok(())
     }
 
     fn finish(self) -> Result<(), IndexError> {

@@ -3,12 +3,22 @@
 //! Leaves moving the tip to `sync`. Invariant: one atomic pointer holds tip, snapshot and mempool
 //! (decision E7); whoever loads it sees one moment.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use chain::{Chain, Hash32, Network};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
+use super::store::Store;
 use super::view::View;
+
+/// Data of the mempool is shown so long after the node was heard last (decision E11).
+const POOL_LIVES: Duration = Duration::from_secs(60);
+/// So long after that it is still called in sync (decision E10).
+const SYNC_LIVES: Duration = Duration::from_secs(30);
 
 /// The index of one chain.
 pub struct Index {
@@ -16,6 +26,12 @@ pub struct Index {
     network: &'static Network,
     view: ArcSwapOption<View>,
     standing: ArcSwap<Standing>,
+    store: Arc<Mutex<Store>>,
+    born: Instant,
+    /// Milliseconds after `born` at which the node was heard last; 0: never.
+    heard_ms: AtomicU64,
+    end: watch::Sender<bool>,
+    task: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// How an index stands with its node.
@@ -39,12 +55,21 @@ pub struct Standing {
 }
 
 impl Index {
-    pub(crate) fn new(chain: &'static Chain, network: &'static Network) -> Index {
+    pub(crate) fn new(
+        chain: &'static Chain,
+        network: &'static Network,
+        store: Arc<Mutex<Store>>,
+    ) -> Index {
         Index {
             chain,
             network,
             view: ArcSwapOption::empty(),
             standing: ArcSwap::from_pointee(Standing::default()),
+            store,
+            born: Instant::now(),
+            heard_ms: AtomicU64::new(0),
+            end: watch::channel(false).0,
+            task: Mutex::new(None),
         }
     }
 
@@ -58,14 +83,37 @@ impl Index {
         self.network
     }
 
-    /// The tip with its mempool; none while the first load runs.
+    /// The rows on disk, which a round of the sync may hold for as long as a block takes.
+    pub fn store(&self) -> &Arc<Mutex<Store>> {
+        &self.store
+    }
+
+    /// The tip with its mempool; none while the first load runs. The mempool is left out once the
+    /// node was not heard for 60 s.
     pub fn view(&self) -> Option<Arc<View>> {
-        self.view.load_full()
+        let view = self.view.load_full()?;
+        if view.mempool().is_none() || self.silence() <= POOL_LIVES {
+            return Some(view);
+        }
+        let bare = Arc::new(view.with_mempool(None));
+        // Whatever was published meanwhile is newer.
+        self.view.compare_and_swap(&view, Some(Arc::clone(&bare)));
+        Some(bare)
     }
 
     /// How the index stands with its node.
     pub fn standing(&self) -> Standing {
-        Standing::clone(&self.standing.load())
+        let mut standing = Standing::clone(&self.standing.load());
+        standing.in_sync &= self.silence() <= SYNC_LIVES;
+        standing
+    }
+
+    /// How long the node was not heard.
+    fn silence(&self) -> Duration {
+        match self.heard_ms.load(Ordering::Relaxed) {
+            0 => Duration::MAX,
+            heard => self.born.elapsed().saturating_sub(Duration::from_millis(heard)),
+        }
     }
 
     pub(crate) fn publish(&self, view: View) {
@@ -74,5 +122,41 @@ impl Index {
 
     pub(crate) fn stand(&self, standing: Standing) {
         self.standing.store(Arc::new(standing));
+    }
+
+    /// The node answered.
+    pub(crate) fn heard(&self, version: Option<String>) {
+        let now = self.born.elapsed().as_millis().max(1) as u64;
+        self.heard_ms.store(now, Ordering::Relaxed);
+        if version.is_some() && self.standing.load().node_version != version {
+            self.stand(Standing { node_version: version, ..self.standing() });
+        }
+    }
+
+    /// Says why nothing more is connected, or that it goes on.
+    pub(crate) fn set_stopped(&self, stopped: Option<String>) {
+        let standing = self.standing.load();
+        if standing.stopped != stopped {
+            let in_sync = standing.in_sync && stopped.is_none();
+            self.stand(Standing { stopped, in_sync, ..Standing::clone(&standing) });
+        }
+    }
+
+    pub(crate) fn end_asked(&self) -> watch::Receiver<bool> {
+        self.end.subscribe()
+    }
+
+    pub(crate) fn keep(&self, task: JoinHandle<()>) {
+        *self.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
+    }
+
+    /// Ends the sync once the block that it is at is on the disk. What is held stays readable.
+    pub async fn stop(&self) {
+        self.end.send_replace(true);
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task {
+            // A panic in it was reported by the runtime.
+            let _ = task.await;
+        }
     }
 }

@@ -201,6 +201,8 @@ impl Mempool {
 
     /// Takes out what a block includes and what is in conflict with it.
     pub(crate) fn confirm(&mut self, block: &Block<'_>) {
+        // There may be room for them by now.
+        self.unread = HashTrieSetSync::default();
         for (transaction, txid) in block.transactions.iter().zip(&block.txids) {
             self.remove(txid);
             if self.spends.is_empty() {

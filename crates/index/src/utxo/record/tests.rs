@@ -20,7 +20,7 @@ fn script() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn token() -> impl Strategy<Value = TokenRecord> {
-    let nft = (0..3, proptest::collection::vec(any::<u8>(), 0..40));
+    let nft = (0..3usize, proptest::collection::vec(any::<u8>(), 0..40));
     (any::<[u8; 32]>(), any::<u64>(), proptest::option::of(nft)).prop_map(
         |(category, amount, nft)| TokenRecord {
             category: Hash32::from_wire(category),
@@ -97,7 +97,8 @@ proptest! {
     #[test]
     fn a_record_comes_back((txnum, record) in record()) {
         let row = record.bytes(txnum);
-        prop_assert_eq!(TransactionRecord::read(txnum, &row).as_ref(), Ok(&record));
+        let read = TransactionRecord::read(txnum, &row);
+        prop_assert_eq!(read.as_ref(), Ok(&record));
         prop_assert_eq!(read_txid(&row), Ok(record.txid));
         for (vout, output) in record.outputs.iter().enumerate() {
             let spent = read_spent(&row, vout as u32).unwrap().unwrap();

@@ -1,0 +1,290 @@
+//! Keeps an index at the tip of its node.
+//!
+//! A round asks for the node's best block, takes back what is not in its chain, connects what is,
+//! makes a pass over the mempool and publishes. Leaves rows to `Store`, the first load to `Loader`.
+//! Invariants: a block is connected only if it follows our tip; blocks that only extend the
+//! published tip are published one by one; from the first disconnect on nothing is published until
+//! our tip has the height published before, or is the node's best (decision E7).
+
+mod follow;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use node::{Node, Pool, Tried, Unusable};
+use tokio::sync::watch;
+
+use super::index::{Index, Standing};
+use super::mempool::Mempool;
+use super::pool_pass::{Pass, PassError, pass};
+use super::store::Store;
+use super::upstream::{self, Best, UpstreamError};
+use super::view::View;
+use crate::{IndexError, ReadError};
+
+/// How an index is kept at the tip.
+#[derive(Clone, Debug)]
+pub struct SyncOptions {
+    /// Between two looks at the node; 500 ms.
+    pub poll: Duration,
+    /// Blocks that are fetched at once; 8.
+    pub window: usize,
+    /// An empty index that is this many blocks behind is loaded in bulk; 500.
+    pub bulk_from: u32,
+    /// Memory for the mempool; beyond it only ids are kept; 512 MiB.
+    pub mempool_bytes: u64,
+    /// Nothing is connected while less is free on the disk; 2 GiB.
+    pub least_free_bytes: u64,
+    /// So long a node that knows nothing of our last blocks is waited for, if another node gave
+    /// them; 30 s.
+    pub patience: Duration,
+}
+
+impl Default for SyncOptions {
+    fn default() -> SyncOptions {
+        SyncOptions {
+            poll: Duration::from_millis(500),
+            window: 8,
+            bulk_from: 500,
+            mempool_bytes: 512 << 20,
+            least_free_bytes: 2 << 30,
+            patience: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Why a round ended before it was through.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Trouble {
+    #[error("no node can be asked")]
+    NoNode,
+    #[error(transparent)]
+    Upstream(#[from] UpstreamError),
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The node is behind us, and is waited for.
+    #[error("the node is at height {0}, behind our tip; it is waited for")]
+    Behind(u32),
+    #[error("less than {least} MiB are free in {dir}", least = .least >> 20, dir = .dir.display())]
+    DiskFull { least: u64, dir: PathBuf },
+    /// The node's chain changed while it was read; the next round sees the new one.
+    #[error("the node's chain changed")]
+    Changed,
+    #[error("the genesis block is another one than ours")]
+    Stranger,
+    #[error("asked to end")]
+    Ended,
+}
+
+impl From<PassError> for Trouble {
+    fn from(error: PassError) -> Trouble {
+        match error {
+            PassError::Upstream(error) => error.into(),
+            PassError::Read(error) => error.into(),
+        }
+    }
+}
+
+/// An index and what keeps it at the tip.
+pub(super) struct Sync {
+    index: Arc<Index>,
+    pool: Arc<Pool>,
+    store: Arc<Mutex<Store>>,
+    options: SyncOptions,
+    mempool: Mempool,
+    /// Whether the pool is the node's at our tip.
+    passed: bool,
+    /// The height that was published before the first disconnect.
+    held_at: Option<u32>,
+    /// The node that gave us our tip.
+    last_node: Option<u64>,
+    /// Since when other nodes do not know our tip.
+    alone_since: Option<Instant>,
+    told: Option<String>,
+    end: watch::Receiver<bool>,
+}
+
+impl Index {
+    /// Starts to keep an index at the tip of its nodes. What is on disk is served at once.
+    pub fn start(store: Store, pool: Arc<Pool>, options: SyncOptions) -> Arc<Index> {
+        let view = View::of(&store);
+        let counts_vsize = store.format().witness;
+        let (chain, network) = (store.chain(), store.network());
+        let store = Arc::new(Mutex::new(store));
+        let index = Arc::new(Index::new(chain, network, Arc::clone(&store)));
+        if let Some(view) = view {
+            index.stand(Standing {
+                height: view.height(),
+                best_hash: Some(view.hash()),
+                bits: view.block(view.height(), crate::Tier::Any).ok().flatten().map(|b| b.bits),
+                ..Standing::default()
+            });
+            index.publish(view);
+        }
+        let sync = Sync {
+            index: Arc::clone(&index),
+            pool,
+            store,
+            options,
+            mempool: Mempool::new(counts_vsize),
+            passed: false,
+            held_at: None,
+            last_node: None,
+            alone_since: None,
+            told: None,
+            end: index.end_asked(),
+        };
+        index.keep(tokio::spawn(sync.run()));
+        index
+    }
+}
+
+impl Sync {
+    async fn run(mut self) {
+        let mut woken = self.pool.woken();
+        loop {
+            let round = self.round().await;
+            let at_once = matches!(round, Ok(Pass::Moved | Pass::Unfinished));
+            match round {
+                Ok(_) => self.told = None,
+                Err(Trouble::Ended) => return,
+                Err(trouble) => self.tell(&trouble),
+            }
+            self.stand(None);
+            let pause = if at_once { Duration::from_millis(20) } else { self.options.poll };
+            tokio::select! {
+                () = asked(&mut self.end) => return,
+                () = tokio::time::sleep(pause) => {}
+                changed = woken.changed() => if changed.is_err() {
+                    tokio::time::sleep(pause).await;
+                },
+            }
+        }
+    }
+
+    /// Logs a trouble once, and what stands in the way of every block also in the standing.
+    fn tell(&mut self, trouble: &Trouble) {
+        let text = trouble.to_string();
+        let stopped = matches!(
+            trouble,
+            Trouble::Index(_) | Trouble::Read(_) | Trouble::DiskFull { .. } | Trouble::Stranger
+        );
+        if self.told.as_ref() != Some(&text) {
+            let chain = self.index.chain().slug;
+            match stopped {
+                true => tracing::error!(chain, "the index does not go on: {text}"),
+                false => tracing::debug!(chain, "the index waits: {text}"),
+            }
+        }
+        self.index.set_stopped(stopped.then(|| text.clone()));
+        self.told = Some(text);
+    }
+
+    /// One look at the node, and everything that follows from it.
+    async fn round(&mut self) -> Result<Pass, Trouble> {
+        let node = self.node()?;
+        let best = upstream::best(&node).await?;
+        self.index.heard(node.version());
+        self.stand(Some(best));
+        self.check_room()?;
+        let best = self.follow(&node, best).await?;
+        self.index.set_stopped(None);
+        let view = self.view_of_store()?;
+        let (format, limit) = (*self.store().format(), self.options.mempool_bytes);
+        let pass = pass(&node, &view, format, &mut self.mempool, limit).await;
+        self.passed = match &pass {
+            Ok(Pass::Whole) => true,
+            Ok(Pass::Unfinished) => false,
+            Ok(Pass::Moved) | Err(_) => self.passed,
+        };
+        self.publish(&view, true);
+        self.stand(Some(best));
+        Ok(pass?)
+    }
+
+    /// The node that gave us our tip, if it can be asked; else the best one.
+    fn node(&self) -> Result<Arc<Node>, Trouble> {
+        let usable = |node: &Arc<Node>| {
+            let state = node.state();
+            state.usable() && !state.ejected
+        };
+        let nodes = self.pool.nodes();
+        let last = nodes.iter().find(|node| Some(node.id()) == self.last_node && usable(node));
+        if let Some(node) = last {
+            return Ok(Arc::clone(node));
+        }
+        match self.pool.pick(&Tried::new()) {
+            Ok(node) => Ok(node),
+            // A node that is still downloading can be followed while it does.
+            Err(Unusable::Syncing) => {
+                let syncing = nodes.into_iter().find(|node| node.state().syncing());
+                syncing.ok_or(Trouble::NoNode)
+            }
+            Err(_) => Err(Trouble::NoNode),
+        }
+    }
+
+    fn store(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn view_of_store(&self) -> Result<Arc<View>, Trouble> {
+        View::of(&self.store()).map(Arc::new).ok_or(Trouble::Changed)
+    }
+
+    fn check_room(&self) -> Result<(), Trouble> {
+        let (dir, least) = (self.store().dir(), self.options.least_free_bytes);
+        match free_bytes(&dir) {
+            Some(free) if free < least => Err(Trouble::DiskFull { least, dir }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Publishes our tip with the mempool, unless a reorganisation is half done.
+    fn publish(&mut self, view: &View, at_best: bool) {
+        if let Some(height) = self.held_at {
+            if view.height() < height && !at_best {
+                return;
+            }
+            self.held_at = None;
+        }
+        self.index.publish(view.with_mempool(Some(self.mempool.clone())));
+    }
+
+    /// Says how we stand with the node.
+    fn stand(&self, best: Option<Best>) {
+        let Some(view) = self.index.view() else { return };
+        let before = self.index.standing();
+        let at_best = match best {
+            Some(best) => !best.behind && best.hash == view.hash(),
+            None => before.in_sync,
+        };
+        let bits = match before.best_hash == Some(view.hash()) {
+            true => before.bits,
+            false => view.block(view.height(), crate::Tier::Any).ok().flatten().map(|b| b.bits),
+        };
+        self.index.stand(Standing {
+            in_sync: at_best && self.passed,
+            height: view.height(),
+            best_hash: Some(view.hash()),
+            bits,
+            mempool_count: self.mempool.count(),
+            ..before
+        });
+    }
+}
+
+/// Waits until the end is asked for.
+async fn asked(end: &mut watch::Receiver<bool>) {
+    // The sender is the index, which outlives the task or ends it.
+    let _ = end.wait_for(|end| *end).await;
+}
+
+/// Bytes that are free for us on the disk of a folder.
+pub(crate) fn free_bytes(dir: &std::path::Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(dir).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}

@@ -1,0 +1,196 @@
+//! From our tip to the node's best block: disconnects down to where the chains part, connects
+//! what follows.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use chain::Hash32;
+use chain::utxo::Block;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use node::Node;
+
+use super::{Sync, Trouble};
+use crate::IndexError;
+use crate::utxo::tip::Tip;
+use crate::utxo::upstream::{self, Best};
+use crate::utxo::view::View;
+
+/// Hashes that are asked for in one request.
+const HASHES: u32 = 200;
+
+impl Sync {
+    /// Brings our tip to the node's best block, and gives that.
+    pub(super) async fn follow(
+        &mut self,
+        node: &Arc<Node>,
+        mut best: Best,
+    ) -> Result<Best, Trouble> {
+        loop {
+            let tip = self.store().tip();
+            let Some(tip) = tip else {
+                self.begin(node, best).await?;
+                best = upstream::best(node).await?;
+                continue;
+            };
+            if tip.hash == best.hash {
+                self.last_node = Some(node.id());
+                self.alone_since = None;
+                return Ok(best);
+            }
+            let fork = self.fork(node, tip, best).await?;
+            if fork < tip.height {
+                self.may_leave(node, fork, tip, best)?;
+                self.disconnect_to(fork).await?;
+            }
+            let last = best.height.min(fork.saturating_add(HASHES));
+            self.connect_from(node, fork + 1, last, best).await?;
+            self.index.heard(node.version());
+            best = upstream::best(node).await?;
+            self.check_room()?;
+        }
+    }
+
+    /// An empty index: in bulk where much is missing, else block by block.
+    async fn begin(&mut self, node: &Arc<Node>, best: Best) -> Result<(), Trouble> {
+        self.connect_from(node, 0, best.height.min(HASHES), best).await
+    }
+
+    /// The height of the last block that our chain and the node's have in common.
+    async fn fork(&self, node: &Arc<Node>, tip: Tip, best: Best) -> Result<u32, Trouble> {
+        let mut top = tip.height.min(best.height);
+        let mut step = 1;
+        loop {
+            let bottom = top.saturating_sub(step - 1);
+            let heights = (bottom..=top).rev();
+            let theirs = upstream::hashes(node, heights.clone()).await?;
+            if theirs.is_empty() {
+                return Err(Trouble::Changed);
+            }
+            for (height, hash) in heights.zip(theirs) {
+                let ours = self.store().block(height)?;
+                if ours.is_some_and(|ours| ours.hash == hash) {
+                    return Ok(height);
+                }
+            }
+            top = bottom.checked_sub(1).ok_or(Trouble::Stranger)?;
+            step = (step * 4).min(HASHES);
+        }
+    }
+
+    /// Whether blocks of ours may be taken back: not for a node that only has to catch up.
+    fn may_leave(
+        &mut self,
+        node: &Arc<Node>,
+        fork: u32,
+        tip: Tip,
+        best: Best,
+    ) -> Result<(), Trouble> {
+        let only_behind = fork == best.height;
+        if only_behind && best.behind {
+            return Err(Trouble::Behind(best.height));
+        }
+        let another = self.last_node.is_some_and(|last| last != node.id());
+        if another && (only_behind || best.height < tip.height) {
+            let since = *self.alone_since.get_or_insert_with(Instant::now);
+            if since.elapsed() < self.options.patience {
+                return Err(Trouble::Behind(best.height));
+            }
+        }
+        Ok(())
+    }
+
+    async fn disconnect_to(&mut self, fork: u32) -> Result<(), Trouble> {
+        if self.held_at.is_none() {
+            self.held_at = self.index.view().map(|view| view.height());
+        }
+        let mut height = self.store().tip().map_or(0, |tip| tip.height);
+        tracing::info!(
+            chain = self.index.chain().slug,
+            from = height,
+            to = fork,
+            "the node left our chain; taking blocks back"
+        );
+        while height > fork {
+            if *self.end.borrow() {
+                return Err(Trouble::Ended);
+            }
+            let store = Arc::clone(&self.store);
+            let disconnect = move || {
+                let mut store = store.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                store.disconnect()
+            };
+            let tip = blocking(disconnect).await?;
+            height = tip.map_or(0, |tip| tip.height);
+        }
+        Ok(())
+    }
+
+    /// Connects the node's blocks of those heights; several are fetched at once.
+    async fn connect_from(
+        &mut self,
+        node: &Arc<Node>,
+        first: u32,
+        last: u32,
+        best: Best,
+    ) -> Result<(), Trouble> {
+        if first > last {
+            return Ok(());
+        }
+        let hashes = upstream::hashes(node, first..=last).await?;
+        let fetch = |hash: Hash32| {
+            let node = Arc::clone(node);
+            async move { upstream::block(&node, &hash).await }
+        };
+        let mut blocks = stream::iter(hashes).map(fetch).buffered(self.options.window);
+        while let Some(raw) = blocks.try_next().await? {
+            if *self.end.borrow() {
+                return Err(Trouble::Ended);
+            }
+            self.connect(raw, best).await?;
+            self.last_node = Some(node.id());
+        }
+        Ok(())
+    }
+
+    async fn connect(&mut self, raw: bytes::Bytes, best: Best) -> Result<(), Trouble> {
+        let store = Arc::clone(&self.store);
+        let mut mempool = self.mempool.clone();
+        let connect = move || {
+            let mut store = store.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let height = store.tip().map_or(0, |tip| tip.height + 1);
+            let bad = |problem: String| IndexError::Block { height, problem };
+            let format = *store.format();
+            let block = Block::decode(&raw, &format).map_err(|error| bad(error.to_string()))?;
+            if !block.is_whole() {
+                return Err(bad("its transactions are not those of its header".into()));
+            }
+            store.connect(&block)?;
+            mempool.confirm(&block);
+            Ok((View::of(&store), mempool))
+        };
+        let (view, mempool) = match blocking(connect).await {
+            Err(Trouble::Index(IndexError::NotNext { .. })) => return Err(Trouble::Changed),
+            other => other?,
+        };
+        self.mempool = mempool;
+        if let Some(view) = view {
+            // At the node's best after a reorganisation the pool is brought up first.
+            let at_best = view.hash() == best.hash;
+            if !(at_best && self.held_at.is_some()) {
+                self.publish(&view, false);
+            }
+            self.stand(None);
+        }
+        Ok(())
+    }
+}
+
+/// Runs what reads and writes the disk away from the runtime.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, IndexError> + Send + 'static,
+) -> Result<T, Trouble> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Ok(done?),
+        Err(error) => Err(IndexError::damaged(format!("a change was cut off: {error}")).into()),
+    }
+}

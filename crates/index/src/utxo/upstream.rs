@@ -1,0 +1,125 @@
+//! What the index asks of a node of the Core family, typed.
+//!
+//! Leaves transport to `node` and what to do with an answer to `sync`. Invariant: an answer of
+//! another shape is an error, never a guess.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chain::Hash32;
+use node::{CallError, Node, Weight};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// What went wrong with a node.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum UpstreamError {
+    /// No answer, or an error of the node.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// An answer of another shape than the call gives.
+    #[error("{method} gave something else than it should")]
+    Shape {
+        /// The call.
+        method: &'static str,
+    },
+}
+
+/// The node's view of its chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Best {
+    pub(crate) height: u32,
+    pub(crate) hash: Hash32,
+    /// It has headers of blocks that it has not yet, or says that it is still downloading.
+    pub(crate) behind: bool,
+}
+
+#[derive(Deserialize)]
+struct ChainInfo {
+    blocks: u32,
+    headers: u32,
+    bestblockhash: String,
+    #[serde(default)]
+    initialblockdownload: bool,
+}
+
+fn read<'a, T: Deserialize<'a>>(
+    method: &'static str,
+    text: &'a RawValue,
+) -> Result<T, UpstreamError> {
+    serde_json::from_str(text.get()).map_err(|_| UpstreamError::Shape { method })
+}
+
+fn hash(method: &'static str, text: &str) -> Result<Hash32, UpstreamError> {
+    text.parse().map_err(|_| UpstreamError::Shape { method })
+}
+
+/// The node's best block.
+pub(crate) async fn best(node: &Arc<Node>) -> Result<Best, UpstreamError> {
+    let method = "getblockchaininfo";
+    let text = node.call(method, "[]", Weight::Internal).await?;
+    let info: ChainInfo = read(method, &text)?;
+    Ok(Best {
+        height: info.blocks,
+        hash: hash(method, &info.bestblockhash)?,
+        // On test networks initial download alone means nothing (decision G11).
+        behind: info.initialblockdownload && info.headers > info.blocks,
+    })
+}
+
+/// The hashes of the node's chain at those heights; the list ends before the first that it has
+/// not.
+pub(crate) async fn hashes(
+    node: &Arc<Node>,
+    heights: impl IntoIterator<Item = u32>,
+) -> Result<Vec<Hash32>, UpstreamError> {
+    let method = "getblockhash";
+    let calls: Vec<(&str, String)> =
+        heights.into_iter().map(|height| (method, format!("[{height}]"))).collect();
+    let mut hashes = Vec::with_capacity(calls.len());
+    for answer in node.call_batch(&calls, Weight::Internal).await? {
+        // -8: the height is out of range, the chain is shorter by now.
+        let Ok(text) = answer else { break };
+        let text: &str = read(method, &text)?;
+        hashes.push(hash(method, text)?);
+    }
+    Ok(hashes)
+}
+
+/// The bytes of a block.
+pub(crate) async fn block(node: &Arc<Node>, hash: &Hash32) -> Result<Bytes, UpstreamError> {
+    Ok(node.raw_block(&hash.to_string()).await?)
+}
+
+/// The ids of the mempool.
+pub(crate) async fn mempool(node: &Arc<Node>) -> Result<Vec<Hash32>, UpstreamError> {
+    let method = "getrawmempool";
+    let text = node.call(method, "[]", Weight::Internal).await?;
+    let ids: Vec<&str> = read(method, &text)?;
+    ids.into_iter().map(|id| hash(method, id)).collect()
+}
+
+/// The hash of the best block.
+pub(crate) async fn best_hash(node: &Arc<Node>) -> Result<Hash32, UpstreamError> {
+    let method = "getbestblockhash";
+    let text = node.call(method, "[]", Weight::Internal).await?;
+    hash(method, read(method, &text)?)
+}
+
+/// The bytes of waiting transactions; none of one that waits no longer.
+pub(crate) async fn transactions(
+    node: &Arc<Node>,
+    ids: &[Hash32],
+) -> Result<Vec<Option<Vec<u8>>>, UpstreamError> {
+    let method = "getrawtransaction";
+    let calls: Vec<(&str, String)> =
+        ids.iter().map(|id| (method, format!("[\"{id}\",0]"))).collect();
+    let answers = node.call_batch(&calls, Weight::Internal).await?;
+    let bytes = |answer: Result<Box<RawValue>, node::RpcError>| {
+        let Ok(text) = answer else { return Ok(None) };
+        let digits: &str = read(method, &text)?;
+        let bytes = const_hex::decode(digits);
+        bytes.map(Some).map_err(|_| UpstreamError::Shape { method })
+    };
+    answers.into_iter().map(bytes).collect()
+}

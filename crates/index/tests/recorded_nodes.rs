@@ -1,0 +1,82 @@
+//! An index follows recorded nodes over HTTP, through a reorganisation.
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as expected")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use index::Memory;
+use index::utxo::{HashKey, Index, Store, SyncOptions};
+use node::{NodeConfig, Pool, PoolConfig};
+use replay::{Phase, Replay, ReplayOptions};
+
+const CHAINS: [&str; 5] = ["btc", "ltc", "doge", "bch", "xec"];
+
+/// An index in `dir` that follows the node at `url`.
+fn start(slug: &str, url: &str, dir: &Path) -> (Arc<Index>, Arc<Pool>) {
+    let chain = chain::find(slug).unwrap();
+    let network = chain.network("regtest").unwrap();
+    let key = HashKey::new([7; 16]);
+    let store = Store::open(dir, chain, network, &Memory::default(), Some(key)).unwrap();
+    let config = PoolConfig { nodes: vec![NodeConfig::new(url)], ..PoolConfig::default() };
+    let pool = Pool::new(chain, network, config).unwrap();
+    pool.start();
+    let options = SyncOptions { poll: Duration::from_millis(50), ..SyncOptions::default() };
+    (Index::start(store, Arc::clone(&pool), options), pool)
+}
+
+async fn in_sync(index: &Index, height: u32) {
+    for _ in 0..1200 {
+        let standing = index.standing();
+        if standing.in_sync && standing.height == height {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{} is not in sync: {:?}", index.chain().slug, index.standing());
+}
+
+async fn end(index: Arc<Index>, pool: Arc<Pool>) {
+    index.stop().await;
+    pool.stop();
+    drop(index);
+}
+
+/// Heights of the tips of both phases.
+async fn tips(slug: &str) -> (u32, u32) {
+    let mut heights = Vec::new();
+    for phase in [Phase::A, Phase::B] {
+        let node = Replay::start(slug, ReplayOptions { phase, ..ReplayOptions::default() }).await;
+        let body = r#"{"id":0,"method":"getblockcount","params":[]}"#;
+        let answer = testkit::post(&node.unwrap().url(), &[], body.as_bytes()).await.unwrap();
+        let answer: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+        heights.push(answer["result"].as_u64().unwrap() as u32);
+    }
+    (heights[0], heights[1])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_phases_are_followed_with_and_without_a_restart() {
+    for slug in CHAINS {
+        let (a, b) = tips(slug).await;
+        let node = Replay::start(slug, ReplayOptions::default()).await.unwrap();
+        let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let (index, pool) = start(slug, &node.url(), dirs[0].path());
+        in_sync(&index, a).await;
+        let pooled = index.standing().mempool_count;
+        assert!(pooled > 0, "{slug} has waiting transactions");
+        let view = index.view().unwrap();
+        assert_eq!(view.mempool().unwrap().count(), pooled);
+        let (other, other_pool) = start(slug, &node.url(), dirs[1].path());
+        in_sync(&other, a).await;
+        end(other, other_pool).await;
+        node.set_phase(Phase::B);
+        in_sync(&index, b).await;
+        let (other, other_pool) = start(slug, &node.url(), dirs[1].path());
+        in_sync(&other, b).await;
+        assert_eq!(other.view().unwrap().hash(), index.view().unwrap().hash());
+        assert_eq!(view.height(), a, "an old view stays");
+        end(other, other_pool).await;
+        end(index, pool).await;
+    }
+}
