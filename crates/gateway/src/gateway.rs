@@ -8,11 +8,11 @@ use chain::{Chain, Network, Offered};
 use meter::Meter;
 use node::Pool;
 
-use crate::head::RequestId;
 use crate::load::Load;
 use crate::metrics::Metrics;
 use crate::refusal::{Echo, Reason, Refusal};
 use crate::settings::Settings;
+use listen::RequestId;
 
 /// A chain that this operator runs nodes of.
 #[derive(Clone)]

@@ -12,8 +12,6 @@ mod answer;
 mod batch;
 mod body;
 mod call;
-mod client;
-mod cors;
 mod envelope;
 mod forward;
 mod gateway;
@@ -49,7 +47,6 @@ pub mod bench {
 
 pub use body::{Body, BodyError};
 pub use gateway::{ChainService, Gateway};
-pub use head::RequestId;
 pub use metrics::Metrics;
 pub use refusal::{Reason, Row};
-pub use settings::{Cors, Settings};
+pub use settings::Settings;

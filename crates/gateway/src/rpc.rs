@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
 use hyper::body::Incoming;
+use listen::{Cors, client_address};
 use meter::{Caller, Service, Standing};
 use node::Weight;
 
@@ -23,7 +24,7 @@ use crate::refusal::{Echo, Reason, Refusal};
 use crate::route::{Route, only_post};
 use crate::split::{Split, wrapping};
 use crate::visit::Visit;
-use crate::{client, cors, envelope, head, intake};
+use crate::{envelope, head, intake};
 
 /// Largest body that monerod takes, in bytes (decision G13).
 const MONEROD_BODY_BYTES: usize = 1_000_000;
@@ -51,7 +52,7 @@ pub(crate) async fn handle(
     let (parts, body) = request.into_parts();
     let state = gateway.state();
     let preflight_here =
-        Route::of(parts.uri.path()).is_ok() && cors::is_preflight(&parts.method, &parts.headers);
+        Route::of(parts.uri.path()).is_ok() && Cors::is_preflight(&parts.method, &parts.headers);
     let mut response = if preflight_here {
         preflight(&visit)
     } else {
@@ -62,8 +63,8 @@ pub(crate) async fn handle(
             Err(refused) => refuse(gateway, &mut visit, refused, &parts),
         }
     };
-    if let Some(origin) = cors::allowed_origin(&state.settings.cors, &parts.headers) {
-        cors::expose(response.headers_mut(), &state.settings.cors, origin);
+    if let Some(origin) = state.settings.cors.allowed_origin(&parts.headers) {
+        state.settings.cors.expose(response.headers_mut(), origin);
     }
     gateway.metrics().answer(visit.chain, response.status(), visit.took());
     visit.log(response.status());
@@ -82,7 +83,7 @@ async fn walk(
     let route = Route::of(parts.uri.path())?;
     only_post(&parts.method)?;
     gateway.serving()?;
-    let client = client::address(&parts.headers, peer, &state.settings.trusted_proxies);
+    let client = client_address(&parts.headers, peer, &state.settings.trusted_proxies);
     let origin = parts.headers.get(http::header::ORIGIN).and_then(|value| value.to_str().ok());
     let presented = meter::presented_key(&parts.headers, route.key);
     let caller = gateway.meter().caller(presented, Service::Gateway, client, origin).await?;
@@ -370,7 +371,7 @@ fn refuse(gateway: &Gateway, visit: &mut Visit, refused: Refused, parts: &Parts)
 fn preflight(visit: &Visit) -> Response<Body> {
     let mut response = Response::new(Body::free(Bytes::new()));
     *response.status_mut() = http::StatusCode::NO_CONTENT;
-    cors::answer_preflight(response.headers_mut());
-    head::stamp(response.headers_mut(), visit.id);
+    Cors::answer_preflight(response.headers_mut(), "POST");
+    visit.id.stamp(response.headers_mut());
     response
 }

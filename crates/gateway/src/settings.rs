@@ -2,18 +2,8 @@
 
 use std::time::Duration;
 
-use http::HeaderValue;
 use ipnet::IpNet;
-
-/// Which web pages may call the gateway from a browser (decision B18).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Cors {
-    /// Every origin.
-    #[default]
-    Any,
-    /// Only these origins, compared exactly, e.g. `https://wallet.example`.
-    Only(Vec<HeaderValue>),
-}
+use listen::Cors;
 
 /// Limits and lists. `Default` gives the values of decisions G15 and G16.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use chain::Chain;
 use http::StatusCode;
 use meter::Caller;
 
-use crate::head::RequestId;
 use crate::refusal::Reason;
+use listen::RequestId;
 
 /// One request.
 pub(crate) struct Visit {

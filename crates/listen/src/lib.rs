@@ -6,10 +6,13 @@
 
 mod accept;
 mod bind;
+mod client;
 mod connection;
+mod cors;
 mod drain;
 mod limits;
 mod refusal;
+mod request_id;
 mod serve;
 mod socket;
 mod tls;
@@ -17,7 +20,10 @@ mod watch;
 
 pub use accept::run;
 pub use bind::{BindError, bind, connections_allowed};
+pub use client::client_address;
+pub use cors::Cors;
 pub use drain::{Drain, Phase};
 pub use limits::Limits;
+pub use request_id::RequestId;
 pub use serve::{HttpRefusal, Serve};
 pub use tls::{Renewed, Tls, TlsError};

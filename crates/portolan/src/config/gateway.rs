@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gateway::{Cors, Settings};
+use gateway::Settings;
 use http::HeaderValue;
+use listen::Cors;
 use serde::Deserialize;
 
 /// The gateway's listener and limits (decisions G15 and G16).

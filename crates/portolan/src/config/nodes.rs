@@ -95,6 +95,7 @@ impl NodesConfig {
                 first: Duration::from_millis(self.ejection_first_ms),
                 longest: Duration::from_millis(self.ejection_longest_ms),
             },
+            ..PoolConfig::default()
         }
     }
 }

@@ -7,11 +7,11 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use gateway::{Gateway, RequestId};
+use gateway::Gateway;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use listen::{Drain, HttpRefusal, Serve};
+use listen::{Drain, HttpRefusal, RequestId, Serve};
 use meter::Meter;
 
 use super::chains::Chains;

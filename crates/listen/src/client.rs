@@ -10,7 +10,7 @@ use ipnet::IpNet;
 /// `X-Forwarded-For` is believed only from a trusted proxy, and there the right-most address that
 /// is no trusted proxy itself (decision B10). An entry that is no address ends the search: what
 /// stands left of it may be the client's own invention.
-pub(crate) fn address(headers: &HeaderMap, peer: IpAddr, trusted: &[IpNet]) -> IpAddr {
+pub fn client_address(headers: &HeaderMap, peer: IpAddr, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
     if trusted.is_empty() || !is_trusted(&peer) {
         return peer;
@@ -52,7 +52,7 @@ mod tests {
             headers.append("x-forwarded-for", value.parse().unwrap());
         }
         let trusted: Vec<IpNet> = trusted.iter().map(|net| net.parse().unwrap()).collect();
-        address(&headers, peer.parse().unwrap(), &trusted).to_string()
+        client_address(&headers, peer.parse().unwrap(), &trusted).to_string()
     }
 
     #[test]
