@@ -79,6 +79,14 @@ impl Caller {
         }
     }
 
+    /// Is any chain in the plan and in the scope of the key?
+    pub fn may_use_any(&self) -> Result<(), Denial> {
+        match self.offer.chains & self.now.chains {
+            0 => Err(Denial::of(Reason::ChainNotInPlan)),
+            _ => Ok(()),
+        }
+    }
+
     /// Is the method in the scope of the key?
     pub fn may_call(&self, method: &str) -> Result<(), Denial> {
         match self.now.scopes.permits_method(method) {

@@ -127,7 +127,19 @@ impl Meter {
         units: u32,
     ) -> Result<Permit, Denial> {
         let ledger = self.engine.ledger(caller.service).ok_or_else(Denial::store_unavailable)?;
-        admit(ledger, caller, chain, self.engine.clock.now(), (tokens, units))
+        admit(ledger, caller, Some(chain), self.engine.clock.now(), (tokens, units))
+    }
+
+    /// The same for a request that names a chain which is not served; in the usage it stands
+    /// under `-`.
+    pub fn admit_elsewhere(
+        &self,
+        caller: &Caller,
+        tokens: u32,
+        units: u32,
+    ) -> Result<Permit, Denial> {
+        let ledger = self.engine.ledger(caller.service).ok_or_else(Denial::store_unavailable)?;
+        admit(ledger, caller, None, self.engine.clock.now(), (tokens, units))
     }
 
     /// Reads what has changed in the store; whoever comes meanwhile waits for the same reading.

@@ -104,15 +104,21 @@ impl fmt::Debug for Permit {
     }
 }
 
-/// Charges a request, or says why not.
+/// What stands for the chain in the usage of requests for chains that are not served.
+const NO_CHAIN: &str = "-";
+
+/// Charges a request, or says why not. Without a chain it is one for a chain that is not served.
 pub(crate) fn admit(
     ledger: &Arc<Ledger>,
     caller: &Caller,
-    chain: &'static Chain,
+    chain: Option<&'static Chain>,
     now: Now,
     (tokens, units): (u32, u32),
 ) -> Result<Permit, Denial> {
-    caller.may_use(chain)?;
+    match chain {
+        Some(chain) => caller.may_use(chain)?,
+        None => caller.may_use_any()?,
+    }
     let charge = Charge { units, day: now.utc.day(), month: now.utc.month() };
     if !ledger.books.is_open(charge.day) {
         return Err(Denial::store_unavailable());
@@ -220,16 +226,20 @@ fn enter(in_flight: &AtomicU32, most: u32) -> bool {
 fn row(
     ledger: &Ledger,
     key: &KeyEntry,
-    chain: &'static Chain,
+    chain: Option<&'static Chain>,
     now: Now,
 ) -> Result<(u32, RowName), Denial> {
     let hour = now.utc.hour();
-    let name = chain_name(chain).map(|chain| RowName {
+    let name = ChainName::new(chain.map_or(NO_CHAIN, |chain| chain.slug)).map(|chain| RowName {
         hour,
         account: key.account.id,
         key: key.id,
         chain,
     });
+    let Some(chain) = chain else {
+        let name = name.ok_or_else(Denial::store_unavailable)?;
+        return Ok((place(ledger, name)?, name));
+    };
     let remembered = key.slots[ledger.service.place()].get(chain.ordinal);
     let (Some(name), Some(remembered)) = (name, remembered) else {
         return Err(Denial::store_unavailable());
@@ -277,9 +287,4 @@ fn place(ledger: &Ledger, name: RowName) -> Result<u32, Denial> {
         tracing::error!(service = %ledger.service, %error, "no slot for a usage row");
         Denial::store_unavailable()
     })
-}
-
-#[inline]
-fn chain_name(chain: &'static Chain) -> Option<ChainName> {
-    ChainName::new(chain.slug)
 }
