@@ -106,7 +106,7 @@ impl ScriptRows<'_, '_> {
         totals.unspent_count =
             (totals.unspent_count + change.created).checked_sub(change.spent).ok_or_else(short)?;
         if totals.tx_count <= INLINE as u64 {
-            totals.inline.extend_from_slice(&change.txnums);
+            append(&mut totals.inline, &change.txnums)?;
         } else {
             self.append(before, &change.txnums)?;
         }
@@ -121,10 +121,10 @@ impl ScriptRows<'_, '_> {
         } else if before.is_multiple_of(CHUNK) {
             Vec::new()
         } else {
-            self.chunk(chunk_of(before))?
+            self.chunk(chunk_of(before), before)?
         };
         let first = chunk_of(before - tail.len() as u64);
-        tail.extend_from_slice(txnums);
+        append(&mut tail, txnums)?;
         for (chunk, txnums) in (first..).zip(tail.chunks(CHUNK as usize)) {
             self.put_chunk(chunk, txnums);
         }
@@ -156,11 +156,11 @@ impl ScriptRows<'_, '_> {
     fn cut(&mut self, before: u64, after: u64) -> Result<(), IndexError> {
         let mut kept = 0;
         if after <= INLINE as u64 {
-            self.totals.inline = self.chunk(0)?;
+            self.totals.inline = self.chunk(0, before)?;
             self.totals.inline.truncate(after as usize);
         } else {
             let last = chunk_of(after - 1);
-            let mut txnums = self.chunk(last)?;
+            let mut txnums = self.chunk(last, before)?;
             txnums.truncate((after - u64::from(last) * CHUNK) as usize);
             self.put_chunk(last, &txnums);
             kept = last + 1;
@@ -171,16 +171,30 @@ impl ScriptRows<'_, '_> {
         Ok(())
     }
 
-    fn chunk(&self, chunk: u32) -> Result<Vec<u64>, IndexError> {
+    /// A chunk of a history of `count` transactions.
+    fn chunk(&self, chunk: u32, count: u64) -> Result<Vec<u64>, IndexError> {
         let row = self.reader.get(HISTORY_BY_SCRIPT, &chunk_key(self.script, chunk))?;
         let row = row.ok_or_else(|| IndexError::damaged("a chunk of history_by_script is gone"))?;
-        Ok(read_chunk(&row).map_err(|bad| bad.of("history_by_script"))?)
+        let txnums = read_chunk(&row).map_err(|bad| bad.of("history_by_script"))?;
+        if txnums.len() as u64 != CHUNK.min(count - u64::from(chunk) * CHUNK) {
+            return Err(IndexError::damaged("a chunk of history_by_script is short"));
+        }
+        Ok(txnums)
     }
 
     fn put_chunk(&mut self, chunk: u32, txnums: &[u64]) {
         let key = chunk_key(self.script, chunk);
         self.batch.put(HISTORY_BY_SCRIPT, &key, &chunk_bytes(txnums));
     }
+}
+
+/// Appends a block's txnums to earlier ones, which are lower unless the index is damaged.
+fn append(earlier: &mut Vec<u64>, txnums: &[u64]) -> Result<(), IndexError> {
+    if earlier.last().zip(txnums.first()).is_some_and(|(last, next)| last >= next) {
+        return Err(IndexError::damaged("a history has transactions above the tip"));
+    }
+    earlier.extend_from_slice(txnums);
+    Ok(())
 }
 
 /// More is taken away than there is.

@@ -3,6 +3,7 @@
 //! Leaves when to connect what to `sync`. Invariants: a folder of another chain, network, genesis
 //! or format is refused; each change of the tip is one batch, on the disk before it is told.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -113,24 +114,27 @@ impl Store {
 
     fn load_heights(&mut self) -> Result<(), IndexError> {
         let Some(tip) = self.tip else { return Ok(()) };
-        let (heights, mut problem) = (&mut self.heights, None);
-        let mut next = 0u32;
+        let mut before: Option<Tip> = None;
+        let mut sound = true;
+        let heights = &mut self.heights;
         self.db.latest().scan_all(HEADER_BY_HEIGHT, |key, row| {
-            let read = BlockRow::read(next, row);
-            match read {
-                Ok(block) if key == next.to_be_bytes() => heights.push(block.first_txnum),
-                _ => problem = Some(IndexError::damaged("header_by_height has a gap")),
-            }
-            next += 1;
-            match problem {
-                Some(_) => std::ops::ControlFlow::Break(()),
-                None => std::ops::ControlFlow::Continue(()),
-            }
+            let (height, first_txnum) =
+                before.map_or((0, 0), |tip| (tip.height.wrapping_add(1), tip.next_txnum));
+            let block = BlockRow::read(height, row).ok();
+            let block = block
+                .filter(|block| key == height.to_be_bytes() && block.first_txnum == first_txnum);
+            before = block.map(|block| {
+                heights.push(first_txnum);
+                let next_txnum = first_txnum + u64::from(block.tx_count);
+                Tip { height, hash: block.hash, next_txnum }
+            });
+            sound = before.is_some();
+            if sound { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
-        match problem {
-            Some(problem) => Err(problem),
-            None if next == tip.height + 1 => Ok(()),
-            None => Err(IndexError::damaged("header_by_height does not end with the tip")),
+        match before {
+            _ if !sound => Err(IndexError::damaged("header_by_height has a gap")),
+            Some(last) if last == tip => Ok(()),
+            _ => Err(IndexError::damaged("header_by_height does not end with the tip")),
         }
     }
 
@@ -322,3 +326,6 @@ fn begin(db: &Db, wanted: &Identity, key: Option<HashKey>) -> Result<HashKey, In
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,11 @@
 use super::history::INLINE;
 use crate::row::{BadRow, RowReader, put_varint, put_varint_128};
 
+/// More than any chain can hold: txnums have 40 bits, an output's place has 24 and its value 64.
+const TX_COUNTS: u64 = 1 << 40;
+const OUTPUT_COUNTS: u64 = 1 << 62;
+const SUMS: u128 = 1 << 126;
+
 /// The confirmed totals of one script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
@@ -46,10 +51,21 @@ impl Totals {
             sent: reader.varint_128()?,
             inline: Vec::new(),
         };
+        let Totals { tx_count, unspent_count, received, sent, .. } = totals;
+        if tx_count > TX_COUNTS || unspent_count > OUTPUT_COUNTS || received > SUMS {
+            return Err(BadRow);
+        }
+        if tx_count == 0 || sent > received {
+            return Err(BadRow);
+        }
         if totals.tx_count <= INLINE as u64 {
             let mut last = 0u64;
             for _ in 0..totals.tx_count {
-                last = last.checked_add(reader.varint()?).ok_or(BadRow)?;
+                let step = reader.varint()?;
+                if step == 0 {
+                    return Err(BadRow);
+                }
+                last = last.checked_add(step).ok_or(BadRow)?;
                 totals.inline.push(last);
             }
         }

@@ -306,8 +306,11 @@ impl View {
                 let all = read_chunk(&row.ok_or_else(gone)?);
                 let all = all.map_err(|bad| bad.of("history_by_script"))?;
                 let first = u64::from(chunk) * CHUNK;
-                let from = start.saturating_sub(first).min(all.len() as u64) as usize;
-                let to = end.saturating_sub(first).min(all.len() as u64) as usize;
+                if all.len() as u64 != CHUNK.min(totals.tx_count - first) {
+                    return Err(ReadError::Damaged("a chunk of history_by_script is short".into()));
+                }
+                let from = start.saturating_sub(first) as usize;
+                let to = (end - first).min(all.len() as u64) as usize;
                 txnums.extend_from_slice(&all[from..to]);
             }
             txnums

@@ -70,6 +70,7 @@ impl View {
         })?;
         match problem {
             Some(problem) => Err(problem),
+            None if records.len() as u64 != end - start => Err(gone()),
             None => self.resolve(records, LIST_OUTPUTS),
         }
     }
