@@ -1,0 +1,152 @@
+//! The explorer: its chains, its settings, its counters.
+//!
+//! Leaves the way of a request to `front`. Invariant: chains and settings are replaced as a whole.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use chain::{Chain, Network};
+use index::utxo::Index;
+use listen::RequestId;
+use meter::Meter;
+
+use crate::metrics::Metrics;
+use crate::reads::Reads;
+use crate::refusal::{Reason, Refusal};
+use crate::settings::Settings;
+
+/// A chain that this operator runs nodes of.
+#[derive(Clone)]
+pub struct ChainService {
+    /// The chain.
+    pub chain: &'static Chain,
+    /// Its network.
+    pub network: &'static Network,
+    /// Its index; none where this version builds none for the chain's family.
+    pub index: Option<Arc<Index>>,
+}
+
+/// What a reload replaces as a whole.
+pub(crate) struct State {
+    chains: [Option<ChainService>; chain::ALL.len()],
+    pub(crate) settings: Settings,
+    pub(crate) reads: Arc<Reads>,
+}
+
+impl State {
+    fn new(chains: Vec<ChainService>, settings: Settings) -> State {
+        let mut places: [Option<ChainService>; chain::ALL.len()] = Default::default();
+        for service in chains {
+            let place = service.chain.ordinal;
+            places[place] = Some(service);
+        }
+        let reads = Arc::new(Reads::new(settings.max_reads));
+        State { chains: places, settings, reads }
+    }
+
+    /// The chain of that name, compared exactly (decision B17).
+    pub(crate) fn chain(&self, slug: &str) -> Option<&ChainService> {
+        self.chains.get(chain::find(slug)?.ordinal)?.as_ref()
+    }
+}
+
+/// The service behind `GET /api/v1/{chain}/…`.
+pub struct Explorer {
+    meter: Arc<Meter>,
+    state: ArcSwap<State>,
+    in_flight: Arc<AtomicUsize>,
+    metrics: Metrics,
+    refusing: AtomicBool,
+}
+
+/// One request in flight.
+#[derive(Debug)]
+pub(crate) struct InFlight(Arc<AtomicUsize>);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Explorer {
+    /// An explorer of `chains`; a chain that is given twice counts once, the last one.
+    pub fn new(meter: Arc<Meter>, chains: Vec<ChainService>, settings: Settings) -> Explorer {
+        Explorer {
+            meter,
+            state: ArcSwap::from_pointee(State::new(chains, settings)),
+            in_flight: Arc::default(),
+            metrics: Metrics::new(),
+            refusing: AtomicBool::new(false),
+        }
+    }
+
+    /// Replaces chains and settings; requests under way keep what they began with.
+    pub fn reload(&self, chains: Vec<ChainService>, settings: Settings) {
+        self.state.store(Arc::new(State::new(chains, settings)));
+    }
+
+    /// Makes every further request end with SERVICE_UNAVAILABLE, while the process drains.
+    pub fn set_refusing(&self, refusing: bool) {
+        self.refusing.store(refusing, Ordering::Relaxed);
+    }
+
+    /// What Prometheus is told.
+    pub fn metrics(&self) -> &Metrics {
+        let state = self.state();
+        for service in state.chains.iter().flatten() {
+            if let Some(index) = &service.index {
+                self.metrics.index(service.chain, &index.standing());
+            }
+        }
+        self.metrics.set_in_flight(self.in_flight());
+        &self.metrics
+    }
+
+    /// Requests in flight now.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// Id and body of an answer to something that is no HTTP request.
+    pub fn refuse_unreadable(&self) -> (RequestId, Bytes) {
+        self.metrics.refusal(Reason::BadRequest);
+        let refusal = Refusal::saying(Reason::BadRequest, "not an HTTP request that can be read");
+        (RequestId::new(), refusal.body())
+    }
+
+    pub(crate) fn counters(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    pub(crate) fn state(&self) -> Arc<State> {
+        self.state.load_full()
+    }
+
+    /// Claims a place for a request, if fewer than `most` are in flight.
+    pub(crate) fn enter(&self, most: usize) -> Result<InFlight, Refusal> {
+        let before = self.in_flight.fetch_add(1, Ordering::Relaxed);
+        let claim = InFlight(Arc::clone(&self.in_flight));
+        if before < most { Ok(claim) } else { Err(Refusal::unavailable("too many requests", 1)) }
+    }
+
+    pub(crate) fn serving(&self) -> Result<(), Refusal> {
+        if self.refusing.load(Ordering::Relaxed) {
+            Err(Reason::ServiceUnavailable.into())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl std::fmt::Debug for Explorer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Explorer")
+    }
+}

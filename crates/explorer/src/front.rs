@@ -1,0 +1,201 @@
+//! The way of a request, top to bottom: id, path and verb, key, account, chain, plan, admit,
+//! handler, settle, headers.
+//!
+//! The order is that of decision B6. Leaves arguments and answers to the handlers of a family.
+//! Invariants: what is charged was admitted before; a 5xx gives its unit back, except one that ran
+//! past the time limit (decision B7).
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chain::Family;
+use http::request::Parts;
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use listen::{Cors, client_address};
+use meter::{Caller, Permit, Service, Standing};
+
+use crate::answer::Question;
+use crate::body::{Body, Hold};
+use crate::encoding::Coding;
+use crate::explorer::{ChainService, Explorer, State};
+use crate::head::{self, Tagged};
+use crate::path::Path;
+use crate::refusal::{Reason, Refusal};
+use crate::utxo;
+use crate::visit::Visit;
+
+/// A refusal on its way out, with what it holds.
+struct Refused {
+    refusal: Refusal,
+    hold: Hold,
+}
+
+impl<R: Into<Refusal>> From<R> for Refused {
+    fn from(refusal: R) -> Refused {
+        Refused { refusal: refusal.into(), hold: Hold::default() }
+    }
+}
+
+/// An answer on its way out.
+struct Answered {
+    tagged: Tagged,
+    hold: Hold,
+}
+
+/// Answers one request.
+pub(crate) async fn handle(
+    explorer: &Arc<Explorer>,
+    request: Request<Incoming>,
+    peer: IpAddr,
+) -> Response<Body> {
+    let mut visit = Visit::begin();
+    // A body of a GET means nothing; the connection drops it.
+    let (parts, _) = request.into_parts();
+    let state = explorer.state();
+    let mut response = match preflight(&parts) {
+        Some(response) => response,
+        None => {
+            // Boxed: the layers above would otherwise copy a large future.
+            match Box::pin(walk(explorer, &state, &parts, peer, &mut visit)).await {
+                Ok(answered) => answer(answered, &parts).await,
+                Err(refused) => refuse(explorer, &mut visit, refused),
+            }
+        }
+    };
+    visit.id.stamp(response.headers_mut());
+    if let Some(origin) = state.settings.cors.allowed_origin(&parts.headers) {
+        state.settings.cors.expose(response.headers_mut(), origin);
+    }
+    explorer.counters().answer(visit.chain, response.status(), visit.took());
+    visit.log(response.status());
+    response
+}
+
+/// The whole path of a request.
+async fn walk(
+    explorer: &Explorer,
+    state: &State,
+    parts: &Parts,
+    peer: IpAddr,
+    visit: &mut Visit,
+) -> Result<Answered, Refused> {
+    let path = Path::of(&parts.method, parts.uri.path()).ok_or(Reason::EndpointNotFound)?;
+    visit.endpoint = Some(path.endpoint);
+    explorer.serving()?;
+    let client = client_address(&parts.headers, peer, &state.settings.trusted_proxies);
+    let origin = parts.headers.get(http::header::ORIGIN).and_then(|value| value.to_str().ok());
+    let presented = meter::presented_key(&parts.headers, None);
+    let caller = explorer.meter().caller(presented, Service::Explorer, client, origin).await?;
+    visit.called_by(&caller);
+    let Some(service) = state.chain(path.slug) else {
+        let permit = explorer.meter().admit_elsewhere(&caller, 1, 1)?;
+        visit.units = 1;
+        return Err(charged(Reason::ChainNotFound.into(), permit));
+    };
+    visit.chain = Some(service.chain);
+    caller.may_use(service.chain)?;
+    let in_flight = explorer.enter(state.settings.max_in_flight)?;
+    let permit = admit(explorer, &caller, service, visit)?;
+    explorer.counters().request(service.chain, path.endpoint);
+    if !path.endpoint.is_of(service.chain.family) {
+        return Err(charged(Reason::NotOnThisChain.into(), permit));
+    }
+    let question = Question { path, query: parts.uri.query().unwrap_or_default(), service };
+    let asked = ask(&question, state);
+    match tokio::time::timeout(state.settings.timeout, asked).await {
+        Ok(Ok(body)) => {
+            let hold = Hold { permit: Some(permit), _in_flight: Some(in_flight) };
+            Ok(Answered { tagged: Tagged::of(body), hold })
+        }
+        Ok(Err(refusal)) => Err(charged(refusal, permit)),
+        Err(_) => Err(charged(Reason::UpstreamTimeout.into(), permit)),
+    }
+}
+
+/// The one match on family.
+async fn ask(question: &Question<'_>, state: &State) -> Result<Bytes, Refusal> {
+    match (question.service.chain.family, &question.service.index) {
+        (Family::Utxo, Some(index)) => utxo::answer(question, index, &state.reads).await,
+        (Family::Utxo | Family::Account | Family::Ring, _) => {
+            Err(Refusal::unavailable("this chain is not indexed here yet", 3600))
+        }
+    }
+}
+
+fn admit(
+    explorer: &Explorer,
+    caller: &Caller,
+    service: &ChainService,
+    visit: &mut Visit,
+) -> Result<Permit, Refusal> {
+    let permit = explorer.meter().admit(caller, service.chain, 1, 1)?;
+    visit.units = 1;
+    Ok(permit)
+}
+
+/// A refusal of what was admitted: trouble on our side gives the unit back.
+fn charged(refusal: Refusal, mut permit: Permit) -> Refused {
+    if refusal.reason.status().is_server_error() && refusal.reason != Reason::UpstreamTimeout {
+        permit.refund(1);
+    }
+    Refused { refusal, hold: Hold { permit: Some(permit), _in_flight: None } }
+}
+
+/// The standing to show, if the answer is a charged one.
+fn standing(hold: &Hold) -> Option<Standing> {
+    hold.permit.as_ref().map(|permit| *permit.standing())
+}
+
+async fn answer(answered: Answered, parts: &Parts) -> Response<Body> {
+    let Answered { tagged: Tagged { body, tag }, hold } = answered;
+    let standing = standing(&hold);
+    let (status, body, coding) = if head::has(&parts.headers, &tag) {
+        (StatusCode::NOT_MODIFIED, Bytes::new(), Coding::Plain)
+    } else {
+        let (body, coding) = Coding::of(&parts.headers).write(body).await;
+        (StatusCode::OK, body, coding)
+    };
+    let mut response = Response::new(Body::new(body, hold));
+    *response.status_mut() = status;
+    head::answered(response.headers_mut(), &tag, coding, status);
+    if let Some(standing) = standing {
+        head::charged(response.headers_mut(), &standing);
+    }
+    response
+}
+
+fn refuse(explorer: &Explorer, visit: &mut Visit, refused: Refused) -> Response<Body> {
+    let Refused { refusal, hold } = refused;
+    let Refusal { reason, retry_after_secs, .. } = refusal;
+    visit.reason = Some(reason);
+    explorer.counters().refusal(reason);
+    let status = reason.status();
+    let standing = standing(&hold);
+    let mut response = Response::new(Body::new(refusal.body(), hold));
+    *response.status_mut() = status;
+    head::refused(response.headers_mut(), retry_after_secs);
+    let is_charged = !status.is_server_error() || reason == Reason::UpstreamTimeout;
+    if let Some(standing) = standing.filter(|_| is_charged) {
+        head::charged(response.headers_mut(), &standing);
+    }
+    response
+}
+
+/// The answer to a browser's pre-flight question about a path of ours.
+fn preflight(parts: &Parts) -> Option<Response<Body>> {
+    let known = |verb| Path::of(&verb, parts.uri.path()).is_some();
+    let verbs = match (known(Method::GET), known(Method::POST)) {
+        (true, _) => "GET, HEAD",
+        (false, true) => "POST",
+        (false, false) => return None,
+    };
+    if !Cors::is_preflight(&parts.method, &parts.headers) {
+        return None;
+    }
+    let mut response = Response::new(Body::new(Bytes::new(), Hold::default()));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    Cors::answer_preflight(response.headers_mut(), verbs);
+    Some(response)
+}

@@ -1,0 +1,115 @@
+//! Heads of answers: what every answer carries, and what only a charged one does.
+
+use std::hash::Hasher;
+
+use bytes::Bytes;
+use http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, RETRY_AFTER,
+    VARY,
+};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use meter::Standing;
+use siphasher::sip::SipHasher13;
+
+use crate::encoding::Coding;
+
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+const DAILY: HeaderName = HeaderName::from_static("x-quota-daily-remaining");
+const MONTHLY: HeaderName = HeaderName::from_static("x-quota-monthly-remaining");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// Every answer carries confirmations, which the next block changes (decision E14).
+const CACHING: HeaderValue = HeaderValue::from_static("private, no-cache");
+
+/// The weak tag of an uncompressed body.
+pub(crate) fn tag(body: &[u8]) -> String {
+    let mut hasher = SipHasher13::new();
+    hasher.write(body);
+    format!("W/\"{:016x}\"", hasher.finish())
+}
+
+/// Whether the client has the body of that tag (RFC 9110, 13.1.2: weak comparison).
+pub(crate) fn has(headers: &HeaderMap, tag: &str) -> bool {
+    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    let wanted = opaque(tag);
+    let values = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|item| {
+        let item = item.trim();
+        item == "*" || opaque(item) == wanted
+    })
+}
+
+/// The head of an answer with a body that may be kept.
+pub(crate) fn answered(headers: &mut HeaderMap, tag: &str, coding: Coding, status: StatusCode) {
+    headers.reserve(16);
+    if status != StatusCode::NOT_MODIFIED {
+        headers.insert(CONTENT_TYPE, JSON);
+    }
+    if let Some(coding) = coding.header() {
+        headers.insert(CONTENT_ENCODING, coding);
+    }
+    if let Ok(tag) = HeaderValue::from_str(tag) {
+        headers.insert(ETAG, tag);
+    }
+    headers.insert(CACHE_CONTROL, CACHING);
+    headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+}
+
+/// What is left of the allowance (decision B9: on every charged answer).
+pub(crate) fn charged(headers: &mut HeaderMap, standing: &Standing) {
+    headers.insert(LIMIT, u64::from(standing.limit).into());
+    headers.insert(REMAINING, u64::from(standing.remaining).into());
+    headers.insert(RESET, standing.reset_secs.into());
+    if let Some(left) = standing.daily_remaining {
+        headers.insert(DAILY, left.into());
+    }
+    if let Some(left) = standing.monthly_remaining {
+        headers.insert(MONTHLY, left.into());
+    }
+}
+
+/// The head of a refusal.
+pub(crate) fn refused(headers: &mut HeaderMap, wait_secs: Option<u64>) {
+    headers.insert(CONTENT_TYPE, JSON);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(secs) = wait_secs {
+        headers.insert(RETRY_AFTER, secs.max(1).into());
+    }
+}
+
+/// A body and its tag.
+pub(crate) struct Tagged {
+    pub(crate) body: Bytes,
+    pub(crate) tag: String,
+}
+
+impl Tagged {
+    pub(crate) fn of(body: Bytes) -> Tagged {
+        let tag = tag(&body);
+        Tagged { body, tag }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_found_in_lists_and_in_either_strength() {
+        let tag = tag(b"body");
+        let ask = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(IF_NONE_MATCH, value.parse().unwrap());
+            has(&headers, &tag)
+        };
+        assert!(ask(&tag));
+        assert!(ask(&tag[2..]));
+        assert!(ask("*"));
+        assert!(ask(&format!("\"other\", {tag}")));
+        assert!(!ask("\"other\""));
+        assert!(!ask(""));
+        assert!(!has(&HeaderMap::new(), &tag));
+        assert_ne!(tag, super::tag(b"another"));
+    }
+}

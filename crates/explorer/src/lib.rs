@@ -1,0 +1,27 @@
+//! The chain explorer: `GET /api/v1/{chain}/…`.
+//!
+//! One front ([`front`]) runs every check from top to bottom, one path table ([`path`]) knows the
+//! endpoints of all families, a handler parses, asks one view of the index and shows it. Leaves
+//! rows to `index`, keys and charges to `meter`, sockets to `listen`. Invariants: an answer is made
+//! from one tip; what the index can answer is never asked of a node.
+
+mod answer;
+mod body;
+mod encoding;
+mod explorer;
+mod front;
+mod head;
+mod metrics;
+mod path;
+mod reads;
+mod refusal;
+mod serve;
+mod settings;
+mod utxo;
+mod visit;
+
+pub use body::Body;
+pub use explorer::{ChainService, Explorer};
+pub use metrics::Metrics;
+pub use refusal::{Reason, Row};
+pub use settings::Settings;

@@ -1,0 +1,33 @@
+//! What an operator may set of the explorer.
+
+use std::time::Duration;
+
+use ipnet::IpNet;
+use listen::Cors;
+
+/// Limits and lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Most requests in flight in this process.
+    pub max_in_flight: usize,
+    /// Most reads of the disk at once; further ones wait, up to four times as many.
+    pub max_reads: usize,
+    /// Longest time of a request; 10 s (decision E9).
+    pub timeout: Duration,
+    /// Origins of browsers.
+    pub cors: Cors,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            max_in_flight: 8192,
+            max_reads: 64,
+            timeout: Duration::from_secs(10),
+            cors: Cors::Any,
+            trusted_proxies: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The utxo family's ten endpoints.
+//!
+//! A handler parses, asks one view, shows. Leaves rows to `index`. Invariant: a handler sees one
+//! view from its first read to its last, so that every number of an answer is of one tip.
+
+mod address;
+mod amount;
+mod block;
+mod mempool;
+mod place;
+mod search;
+mod status;
+mod transaction;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chain::utxo::Format;
+use chain::{Chain, Network};
+use index::utxo::{Index, View};
+use index::{ReadError, Tier};
+use serde::Serialize;
+
+use crate::answer::Question;
+use crate::path::Endpoint;
+use crate::reads::Reads;
+use crate::refusal::{Reason, Refusal};
+
+/// What a handler works with.
+#[derive(Clone)]
+pub(crate) struct Desk {
+    pub(crate) network: &'static Network,
+    pub(crate) format: &'static Format,
+    pub(crate) view: Arc<View>,
+    /// How far reads may go.
+    pub(crate) tier: Tier,
+}
+
+/// A parsed request.
+enum Ask {
+    Blocks(block::Blocks),
+    Block(place::BlockPlace),
+    BlockTxs(block::BlockTxs),
+    Tx(chain::Hash32),
+    Address(address::Account),
+    AddressTxs(address::AddressTxs),
+    AddressUtxo(address::Account),
+    Mempool,
+    Search(search::Query),
+}
+
+/// Why a handler gave no answer.
+#[derive(Debug)]
+pub(crate) enum Fail {
+    Read(ReadError),
+    Refused(Refusal),
+}
+
+impl From<ReadError> for Fail {
+    fn from(error: ReadError) -> Fail {
+        Fail::Read(error)
+    }
+}
+
+impl From<Refusal> for Fail {
+    fn from(refusal: Refusal) -> Fail {
+        Fail::Refused(refusal)
+    }
+}
+
+impl From<Reason> for Fail {
+    fn from(reason: Reason) -> Fail {
+        Fail::Refused(reason.into())
+    }
+}
+
+/// Answers one request.
+pub(crate) async fn answer(
+    question: &Question<'_>,
+    index: &Index,
+    reads: &Reads,
+) -> Result<Bytes, Refusal> {
+    let (chain, network) = (question.service.chain, question.service.network);
+    let format = chain.format.as_ref().ok_or(Reason::ServiceUnavailable)?;
+    if question.path.endpoint == Endpoint::Status {
+        return Ok(json(&status::status(index)));
+    }
+    let ask = Ask::of(question, network, format)?;
+    // Not before the request was read: what is malformed is so at any time.
+    let loading = || Refusal::unavailable("the first load of the index is running", 30);
+    let view = index.view().ok_or_else(loading)?;
+    let desk = Desk { network, format, view, tier: Tier::Cached };
+    if ask.is_small() {
+        match ask.answer(&desk) {
+            Err(Fail::Read(ReadError::Cold)) => {}
+            answer => return told(chain, answer),
+        }
+    }
+    let desk = Desk { tier: Tier::Any, ..desk };
+    told(chain, reads.run(move || ask.answer(&desk)).await?)
+}
+
+fn told(chain: &Chain, answer: Result<Bytes, Fail>) -> Result<Bytes, Refusal> {
+    answer.map_err(|fail| match fail {
+        Fail::Refused(refusal) => refusal,
+        Fail::Read(error) => {
+            tracing::error!(chain = chain.slug, %error, "a read of the index failed");
+            error.into()
+        }
+    })
+}
+
+impl Ask {
+    fn of(
+        question: &Question<'_>,
+        network: &'static Network,
+        format: &Format,
+    ) -> Result<Ask, Refusal> {
+        let account = || address::Account::of(&question.argument()?, network, format);
+        Ok(match question.path.endpoint {
+            Endpoint::Blocks => Ask::Blocks(block::Blocks::of(question)?),
+            Endpoint::Block => Ask::Block(place::BlockPlace::of(&question.argument()?)?),
+            Endpoint::BlockTxs => Ask::BlockTxs(block::BlockTxs::of(question)?),
+            Endpoint::Tx => Ask::Tx(place::txid(&question.argument()?)?),
+            Endpoint::Address => Ask::Address(account()?),
+            Endpoint::AddressTxs => {
+                Ask::AddressTxs(address::AddressTxs { account: account()?, page: question.page()? })
+            }
+            Endpoint::AddressUtxo => Ask::AddressUtxo(account()?),
+            Endpoint::Mempool => Ask::Mempool,
+            Endpoint::Search => {
+                Ask::Search(search::Query::of(&question.argument()?, network, format))
+            }
+            Endpoint::Status | Endpoint::Gas | Endpoint::Contract | Endpoint::OutputsCheck => {
+                return Err(Reason::NotOnThisChain.into());
+            }
+        })
+    }
+
+    /// Whether it takes a few point reads, which are mostly in memory.
+    fn is_small(&self) -> bool {
+        match self {
+            Ask::Blocks(_) | Ask::Block(_) | Ask::Address(_) | Ask::Mempool => true,
+            Ask::Search(query) => query.is_small(),
+            Ask::BlockTxs(_) | Ask::Tx(_) | Ask::AddressTxs(_) | Ask::AddressUtxo(_) => false,
+        }
+    }
+
+    fn answer(&self, desk: &Desk) -> Result<Bytes, Fail> {
+        Ok(match self {
+            Ask::Blocks(ask) => json(&ask.answer(desk)?),
+            Ask::Block(place) => json(&block::header(desk, place)?),
+            Ask::BlockTxs(ask) => json(&ask.answer(desk)?),
+            Ask::Tx(txid) => json(&transaction::transaction(desk, txid)?),
+            Ask::Address(account) => json(&account.totals(desk)?),
+            Ask::AddressTxs(ask) => json(&ask.answer(desk)?),
+            Ask::AddressUtxo(account) => json(&account.unspent(desk)?),
+            Ask::Mempool => json(&mempool::mempool(desk)?),
+            Ask::Search(query) => json(&query.answer(desk)?),
+        })
+    }
+}
+
+fn json(view: &impl Serialize) -> Bytes {
+    serde_json::to_vec(view).expect("views have text keys and finite numbers").into()
+}

@@ -1,0 +1,152 @@
+//! `/address/{address}`, its transactions and its unspent outputs.
+
+use chain::Network;
+use chain::utxo::Format;
+use index::utxo::UnspentOutput;
+use serde::Serialize;
+
+use super::amount::Amount;
+use super::block::{Transactions, confirmations};
+use super::transaction::transaction_json;
+use super::{Desk, Fail};
+use crate::answer::Page;
+use crate::refusal::{Reason, Refusal};
+
+/// The unspent list holds at most so many outputs.
+const MOST_UNSPENT: usize = 1000;
+
+/// An address that was read, in its canonical form and as a script.
+#[derive(Debug)]
+pub(crate) struct Account {
+    address: String,
+    script: Vec<u8>,
+}
+
+impl Account {
+    /// Reads an address in any form of this network (decision U2).
+    pub(crate) fn of(
+        text: &str,
+        network: &'static Network,
+        format: &Format,
+    ) -> Result<Account, Refusal> {
+        let malformed = || Refusal::saying(Reason::BadRequest, "not an address of this network");
+        let destination = network.addresses.decode(text, format).map_err(|_| malformed())?;
+        let address = network.addresses.encode(&destination).ok_or_else(malformed)?;
+        Ok(Account { address, script: destination.script() })
+    }
+
+    /// Its canonical form.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// What it adds up to.
+    pub(crate) fn totals(&self, desk: &Desk) -> Result<Totals<'_>, Fail> {
+        let totals = desk.view.address(&self.script, desk.tier)?.ok_or(Reason::NotFound)?;
+        Ok(Totals {
+            address: &self.address,
+            // The difference is never below nothing: what is sent was received before.
+            balance: Amount(Amount::of(totals.received).0 - Amount::of(totals.sent).0),
+            received: Amount::of(totals.received),
+            sent: Amount::of(totals.sent),
+            tx_count: totals.tx_count,
+            unconfirmed: totals.unconfirmed.map(|pool| Unconfirmed {
+                received: Amount::of(pool.received),
+                sent: Amount::of(pool.sent),
+                tx_count: pool.tx_count,
+            }),
+        })
+    }
+
+    /// Its largest unspent outputs.
+    pub(crate) fn unspent(&self, desk: &Desk) -> Result<Unspent, Fail> {
+        let list = desk.view.unspent(&self.script, MOST_UNSPENT)?.ok_or(Reason::NotFound)?;
+        Ok(Unspent {
+            count: list.count,
+            truncated: list.count > list.items.len() as u64,
+            tip_height: desk.view.height(),
+            tip_hash: desk.view.hash().to_string(),
+            utxos: list.items.iter().map(|item| unspent_json(desk, item)).collect(),
+        })
+    }
+}
+
+/// An address.
+#[derive(Debug, Serialize)]
+pub(crate) struct Totals<'a> {
+    address: &'a str,
+    balance: Amount,
+    received: Amount,
+    sent: Amount,
+    tx_count: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unconfirmed: Option<Unconfirmed>,
+}
+
+#[derive(Debug, Serialize)]
+struct Unconfirmed {
+    received: Amount,
+    sent: Amount,
+    tx_count: u64,
+}
+
+/// A list of unspent outputs.
+#[derive(Debug, Serialize)]
+pub(crate) struct Unspent {
+    count: u64,
+    truncated: bool,
+    tip_height: u32,
+    tip_hash: String,
+    utxos: Vec<UnspentJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct UnspentJson {
+    confirmations: u32,
+    height: u32,
+    txid: String,
+    value: Amount,
+    vout: u32,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    coinbase: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    token: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unconfirmed_spend: Option<String>,
+}
+
+fn unspent_json(desk: &Desk, item: &UnspentOutput) -> UnspentJson {
+    UnspentJson {
+        confirmations: confirmations(desk, item.height),
+        height: item.height,
+        txid: item.txid.to_string(),
+        value: Amount::of(item.value),
+        vout: item.vout,
+        coinbase: item.coinbase,
+        token: item.token,
+        unconfirmed_spend: item.unconfirmed_spend.map(|txid| txid.to_string()),
+    }
+}
+
+/// A page of an address's transactions, newest first.
+#[derive(Debug)]
+pub(crate) struct AddressTxs {
+    pub(crate) account: Account,
+    pub(crate) page: Page,
+}
+
+impl AddressTxs {
+    pub(crate) fn answer(&self, desk: &Desk) -> Result<Transactions, Fail> {
+        let (from, size) = (self.page.from(), self.page.size);
+        let history = desk.view.history(&self.account.script, from, size)?;
+        let history = history.ok_or(Reason::NotFound)?;
+        Ok(Transactions {
+            page: self.page.page,
+            total_pages: self.page.total(history.tx_count),
+            tx_count: history.tx_count,
+            tip_height: desk.view.height(),
+            tip_hash: desk.view.hash().to_string(),
+            txs: history.transactions.iter().map(|tx| transaction_json(desk, tx)).collect(),
+        })
+    }
+}

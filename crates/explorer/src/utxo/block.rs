@@ -1,0 +1,177 @@
+//! `/blocks`, `/block/{height|hash}` and `/block/{height|hash}/txs`.
+
+use index::utxo::BlockRow;
+use serde::Serialize;
+
+use super::place::BlockPlace;
+use super::transaction::{TransactionJson, transaction_json};
+use super::{Desk, Fail};
+use crate::answer::{Page, Question};
+use crate::refusal::{Reason, Refusal};
+
+/// A block in a list.
+#[derive(Debug, Serialize)]
+pub(crate) struct Summary {
+    hash: String,
+    height: u32,
+    size: u64,
+    time: u32,
+    tx_count: u32,
+}
+
+/// A block.
+#[derive(Debug, Serialize)]
+pub(crate) struct Header {
+    bits: String,
+    confirmations: u32,
+    difficulty: f64,
+    hash: String,
+    height: u32,
+    merkle_root: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_hash: Option<String>,
+    nonce: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous_hash: Option<String>,
+    size: u64,
+    time: u32,
+    tx_count: u32,
+    version: i32,
+}
+
+/// A page of transactions.
+#[derive(Debug, Serialize)]
+pub(crate) struct Transactions {
+    pub(crate) page: u64,
+    pub(crate) total_pages: u64,
+    pub(crate) tx_count: u64,
+    pub(crate) tip_height: u32,
+    pub(crate) tip_hash: String,
+    pub(crate) txs: Vec<TransactionJson>,
+}
+
+/// The difficulty that a target in compact form stands for.
+///
+/// Source: Bitcoin Core, src/rpc/blockchain.cpp, GetDifficulty; all relatives have it unchanged.
+pub(crate) fn difficulty(bits: u32) -> f64 {
+    let mantissa = bits & 0x00ff_ffff;
+    if mantissa == 0 {
+        return 0.0;
+    }
+    let mut difficulty = f64::from(0xffffu32) / f64::from(mantissa);
+    let mut shift = bits >> 24;
+    while shift < 29 {
+        difficulty *= 256.0;
+        shift += 1;
+    }
+    while shift > 29 {
+        difficulty /= 256.0;
+        shift -= 1;
+    }
+    difficulty
+}
+
+/// A list of blocks, newest first.
+#[derive(Debug)]
+pub(crate) struct Blocks {
+    /// The newest; none: the tip. `Some(None)` are digits that no height has.
+    start: Option<Option<u32>>,
+    limit: u64,
+}
+
+impl Blocks {
+    pub(crate) fn of(question: &Question<'_>) -> Result<Blocks, Refusal> {
+        let start = question.number("start")?.map(|number| number.height());
+        Ok(Blocks { start, limit: question.bounded("limit", 1, 25, 10)? })
+    }
+
+    pub(crate) fn answer(&self, desk: &Desk) -> Result<Vec<Summary>, Fail> {
+        let tip = desk.view.height();
+        let start = self.start.unwrap_or(Some(tip)).filter(|start| *start <= tip);
+        let start = start.ok_or(Reason::NotFound)?;
+        let mut blocks = Vec::with_capacity(self.limit as usize);
+        for height in (0..=start).rev().take(self.limit as usize) {
+            let block = desk.view.block(height, desk.tier)?.ok_or(Reason::ServiceUnavailable)?;
+            blocks.push(Summary {
+                hash: block.hash.to_string(),
+                height,
+                size: block.size,
+                time: block.time,
+                tx_count: block.tx_count,
+            });
+        }
+        Ok(blocks)
+    }
+}
+
+/// One block.
+pub(crate) fn header(desk: &Desk, place: &BlockPlace) -> Result<Header, Fail> {
+    let block = place.find(desk)?.ok_or(Reason::NotFound)?;
+    let hash_at = |height: Option<u32>| -> Result<Option<String>, Fail> {
+        let Some(height) = height else { return Ok(None) };
+        let block = desk.view.block(height, desk.tier)?;
+        Ok(block.map(|block| block.hash.to_string()))
+    };
+    Ok(Header {
+        bits: format!("{:08x}", block.bits),
+        confirmations: confirmations(desk, block.height),
+        difficulty: difficulty(block.bits),
+        hash: block.hash.to_string(),
+        height: block.height,
+        merkle_root: block.merkle_root.to_string(),
+        next_hash: hash_at(block.height.checked_add(1))?,
+        nonce: block.nonce.to_string(),
+        previous_hash: hash_at(block.height.checked_sub(1))?,
+        size: block.size,
+        time: block.time,
+        tx_count: block.tx_count,
+        version: block.version,
+    })
+}
+
+/// How many blocks of our chain confirm one at that height, itself included.
+pub(crate) fn confirmations(desk: &Desk, height: u32) -> u32 {
+    desk.view.height().saturating_sub(height).saturating_add(1)
+}
+
+/// A page of a block's transactions, in block order.
+#[derive(Debug)]
+pub(crate) struct BlockTxs {
+    place: BlockPlace,
+    page: Page,
+}
+
+impl BlockTxs {
+    pub(crate) fn of(question: &Question<'_>) -> Result<BlockTxs, Refusal> {
+        let place = BlockPlace::of(&question.argument()?)?;
+        Ok(BlockTxs { place, page: question.page()? })
+    }
+
+    pub(crate) fn answer(&self, desk: &Desk) -> Result<Transactions, Fail> {
+        let block: BlockRow = self.place.find(desk)?.ok_or(Reason::NotFound)?;
+        let (from, size) = (self.page.from(), self.page.size);
+        let txs = desk.view.block_transactions(&block, from, size)?;
+        Ok(Transactions {
+            page: self.page.page,
+            total_pages: self.page.total(block.tx_count.into()),
+            tx_count: block.tx_count.into(),
+            tip_height: desk.view.height(),
+            tip_hash: desk.view.hash().to_string(),
+            txs: txs.iter().map(|tx| transaction_json(desk, tx)).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::difficulty;
+
+    #[test]
+    fn difficulty_is_the_nodes() {
+        assert_eq!(difficulty(0x1d00_ffff), 1.0);
+        assert_eq!(difficulty(0x207f_ffff), 4.656542373906925e-10);
+        assert_eq!(difficulty(0x1b04_04cb), 16307.420938523983);
+        assert_eq!(difficulty(0), 0.0);
+        assert!(difficulty(0xff00_0001).is_finite());
+    }
+}

@@ -1,0 +1,45 @@
+//! `/status`.
+
+use index::utxo::Index;
+use serde::Serialize;
+
+use super::block::difficulty;
+
+/// The status of a chain.
+#[derive(Debug, Serialize)]
+pub(crate) struct Status {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    best_hash: Option<String>,
+    chain: &'static str,
+    decimals: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difficulty: Option<f64>,
+    family: &'static str,
+    height: u32,
+    in_sync: bool,
+    mempool_count: u64,
+    name: &'static str,
+    network: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node_version: Option<String>,
+    symbol: &'static str,
+}
+
+/// How the index stands. While the first load runs, `height` says how far it is.
+pub(crate) fn status(index: &Index) -> Status {
+    let (chain, standing) = (index.chain(), index.standing());
+    Status {
+        best_hash: standing.best_hash.map(|hash| hash.to_string()),
+        chain: chain.slug,
+        decimals: chain.decimals,
+        difficulty: standing.bits.map(difficulty),
+        family: chain.family.as_str(),
+        height: standing.height,
+        in_sync: standing.in_sync,
+        mempool_count: standing.mempool_count,
+        name: chain.name,
+        network: index.network().name,
+        node_version: standing.node_version,
+        symbol: chain.symbol,
+    }
+}
