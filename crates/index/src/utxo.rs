@@ -27,6 +27,7 @@ mod tip;
 mod totals;
 mod txids;
 mod upstream;
+mod verify;
 mod view;
 
 pub use block_row::BlockRow;
@@ -38,6 +39,7 @@ pub use script_id::HashKey;
 pub use store::{Identity, Store};
 pub use sync::SyncOptions;
 pub use tip::Tip;
+pub use verify::{Agreement, Progress, Verdict};
 pub use view::{
     AddressTotals, History, InputView, Place, TransactionView, Unconfirmed, UnspentList,
     UnspentOutput, View,

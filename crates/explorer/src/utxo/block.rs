@@ -53,6 +53,7 @@ pub(crate) struct Transactions {
 /// The difficulty that a target in compact form stands for.
 ///
 /// Source: Bitcoin Core, src/rpc/blockchain.cpp, GetDifficulty; all relatives have it unchanged.
+/// Nodes print 16 digits of it (src/univalue), so that a client reads the same number from both.
 pub(crate) fn difficulty(bits: u32) -> f64 {
     let mantissa = bits & 0x00ff_ffff;
     if mantissa == 0 {
@@ -68,7 +69,7 @@ pub(crate) fn difficulty(bits: u32) -> f64 {
         difficulty /= 256.0;
         shift -= 1;
     }
-    difficulty
+    format!("{difficulty:.15e}").parse().unwrap_or(difficulty)
 }
 
 /// A list of blocks, newest first.
