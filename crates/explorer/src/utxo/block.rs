@@ -171,7 +171,7 @@ mod tests {
     fn difficulty_is_the_nodes() {
         assert_eq!(difficulty(0x1d00_ffff), 1.0);
         assert_eq!(difficulty(0x207f_ffff), 4.656542373906925e-10);
-        assert_eq!(difficulty(0x1b04_04cb), 16307.420938523983);
+        assert_eq!(difficulty(0x1b04_04cb), 16307.42093852398);
         assert_eq!(difficulty(0), 0.0);
         assert!(difficulty(0xff00_0001).is_finite());
     }
