@@ -41,12 +41,12 @@ pub struct Cli {
 pub enum Command {
     /// Start everything at once on recorded nodes: nothing to configure, nothing to download
     #[command(
-        after_help = "Examples:\n  portolan demo\n  portolan demo --gateway 127.0.0.1:8480 --dir demo-data\n  portolan demo --json | head -1\n\nWith --json the first line, printed when every node was probed, is\n  {\"gateway\":URL,\"key\":KEY}\nControl-C or SIGTERM stops it and removes its temporary folder."
+        after_help = "Examples:\n  portolan demo\n  portolan demo --gateway 127.0.0.1:8480 --dir demo-data\n  portolan demo --json | head -1\n\nWith --json the first line, printed when every node was probed and every index is in sync, is\n  {\"gateway\":URL,\"explorer\":URL,\"key\":KEY}\nControl-C or SIGTERM stops it and removes its temporary folder."
     )]
     Demo(DemoArgs),
     /// Serve the configured chains
     #[command(
-        after_help = "Examples:\n  portolan -c portolan.toml serve\n  portolan serve --only gateway\n\nSIGHUP reads plans, nodes, limits and TLS files again. SIGTERM or Control-C serves on for\nserve.drain_grace_secs, lets answers in flight finish, saves the counters, and ends."
+        after_help = "Examples:\n  portolan -c portolan.toml serve\n  portolan serve --only gateway\n  portolan serve --only explorer\n\nSIGHUP reads plans, nodes, limits and TLS files again. SIGTERM or Control-C serves on for\nserve.drain_grace_secs, lets answers in flight finish, saves the counters, and ends."
     )]
     Serve(ServeArgs),
     /// Read the configuration, ask each node, and say what is to be changed
@@ -76,7 +76,7 @@ pub struct DemoArgs {
     /// Address of the gateway [default: a free port on loopback]
     #[arg(long, value_name = "ADDR")]
     pub gateway: Option<SocketAddr>,
-    /// Address of the explorer, which is not built yet
+    /// Address of the explorer [default: a free port on loopback]
     #[arg(long, value_name = "ADDR")]
     pub explorer: Option<SocketAddr>,
     /// Address of the console, which is not built yet
@@ -100,7 +100,7 @@ pub struct ServeArgs {
 pub enum ServiceName {
     /// The JSON-RPC gateway.
     Gateway,
-    /// The explorer, which is not built yet.
+    /// The explorer.
     Explorer,
     /// The web page, which is not built yet.
     Console,

@@ -7,6 +7,7 @@
 mod chain;
 mod check;
 mod environment;
+mod explorer;
 mod gateway;
 mod listener;
 mod log;
@@ -24,8 +25,9 @@ use meter::{PlanConfig, Plans};
 use serde::Deserialize;
 
 pub use self::chain::{ChainConfig, Served};
+pub use self::explorer::ExplorerConfig;
 pub use self::gateway::GatewayConfig;
-pub use self::listener::{ConsoleConfig, ExplorerConfig, ListenerTls, MetricsConfig};
+pub use self::listener::{ConsoleConfig, ListenerTls, MetricsConfig};
 pub use self::log::{LogConfig, LogFormat};
 pub use self::nodes::NodesConfig;
 pub use self::problem::{ConfigError, nearest};
@@ -47,7 +49,7 @@ pub struct Config {
     pub serve: ServeConfig,
     /// The JSON-RPC gateway.
     pub gateway: GatewayConfig,
-    /// The explorer. Not built yet.
+    /// The explorer and its indexes.
     pub explorer: ExplorerConfig,
     /// The console; listens only where given. Not built yet.
     pub console: Option<ConsoleConfig>,
@@ -104,6 +106,7 @@ impl Config {
         let config = Config {
             log: read.log,
             gateway: read.gateway,
+            explorer: read.explorer,
             metrics: read.metrics,
             ..Config::default()
         };
@@ -136,15 +139,28 @@ impl Config {
         let files = |config: &Config| {
             let metrics = config.metrics.as_ref();
             let gateway = (config.gateway.tls_cert.clone(), config.gateway.tls_key.clone());
-            (gateway, metrics.map(|metrics| (metrics.tls_cert.clone(), metrics.tls_key.clone())))
+            let explorer = (config.explorer.tls_cert.clone(), config.explorer.tls_key.clone());
+            (
+                gateway,
+                explorer,
+                metrics.map(|metrics| (metrics.tls_cert.clone(), metrics.tls_key.clone())),
+            )
         };
         let address = |config: &Config| config.metrics.as_ref().map(|metrics| metrics.listen);
-        let limits = |config: &Config| config.gateway.limits(usize::MAX);
+        let limits = |config: &Config| {
+            (config.gateway.limits(usize::MAX), config.explorer.limits(usize::MAX))
+        };
+        let memory = |config: &Config| {
+            let explorer = &config.explorer;
+            (explorer.cache_mb, explorer.write_buffer_mb, explorer.sync())
+        };
         let changed = [
             ("store.dir", self.store != new.store),
             ("[log]", self.log != new.log),
             ("serve.drain_grace_secs", self.serve != new.serve),
             ("gateway.listen", self.gateway.listen != new.gateway.listen),
+            ("explorer.listen", self.explorer.listen != new.explorer.listen),
+            ("what the explorer's indexes may use", memory(self) != memory(new)),
             ("metrics.listen", address(self) != address(new)),
             ("the name of a TLS file", files(self) != files(new)),
             ("a limit of connections", limits(self) != limits(new)),

@@ -22,7 +22,7 @@ use crate::config::{ChainConfig, Config};
 use crate::failure::Failure;
 use crate::log;
 use crate::run::variables;
-use crate::serve::{House, Signals, end};
+use crate::serve::{House, Services, Signals, end};
 
 /// The account that the key belongs to, and its plan.
 const NAME: &str = "demo";
@@ -65,20 +65,23 @@ async fn demo(
     output: Output,
 ) -> Result<ExitCode, Failure> {
     let mut signals = Signals::new()?;
-    for (name, address) in [("explorer", args.explorer), ("console", args.console)] {
-        if address.is_some() {
-            tracing::warn!("the {name} is not built yet; the demo runs without it");
-        }
+    if args.console.is_some() {
+        tracing::warn!("the console is not built yet; the demo runs without it");
     }
     let start = async {
         let nodes = recorded_nodes().await?;
         config.store.dir = dir;
-        config.gateway.listen = args.gateway.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 0)));
+        let free = SocketAddr::from(([127, 0, 0, 1], 0));
+        config.gateway.listen = args.gateway.unwrap_or(free);
+        config.explorer.listen = args.explorer.unwrap_or(free);
+        config.explorer.least_free_mb = 0;
         config.plan.insert(NAME.into(), plan());
         config.chain =
             nodes.iter().map(|(slug, node)| ((*slug).into(), chain(slug, node))).collect();
-        let house = House::open(config.clone()).await?;
+        let services = Services { gateway: true, explorer: true };
+        let house = House::open(config.clone(), services).await?;
         house.probed().await;
+        house.indexed().await;
         let key = tokio::task::spawn_blocking(move || fresh_key(&config)).await??;
         Ok::<_, Failure>((nodes, house, key))
     };
@@ -87,7 +90,10 @@ async fn demo(
         () = signals.end() => return Ok(ExitCode::SUCCESS),
     };
     let gateway = format!("http://{}", house.gateway_address());
-    output.print(&json!({ "gateway": gateway, "key": key }), |_| what_to_try(&gateway, &key))?;
+    let explorer = house.explorer_address().map(|address| format!("http://{address}"));
+    let explorer = explorer.unwrap_or_default();
+    let line = json!({ "gateway": gateway, "explorer": explorer, "key": key });
+    output.print(&line, |_| what_to_try(&gateway, &explorer, &key))?;
     signals.end().await;
     let code = end(house, signals, Duration::ZERO).await;
     drop(nodes);
@@ -135,7 +141,7 @@ fn fresh_key(config: &Config) -> Result<String, Failure> {
 }
 
 /// What a person reads: a call for each chain.
-fn what_to_try(gateway: &str, key: &str) -> String {
+fn what_to_try(gateway: &str, explorer: &str, key: &str) -> String {
     let mut text = format!(
         "Portolan serves nine recorded nodes. A key without quotas, for this demo alone:\n\n  export KEY={key}\n\nThe height of each chain's tip:\n\n"
     );
@@ -150,6 +156,15 @@ fn what_to_try(gateway: &str, key: &str) -> String {
             chain.slug, chain.name
         );
     }
+    text +=
+        "\nThe explorer's status of the five chains that it indexes, and what to look at next:\n\n";
+    for chain in chain::ALL.iter().filter(|chain| chain.format.is_some()) {
+        text +=
+            &format!("  curl -s {explorer}/api/v1/{}/status -H \"X-API-Key: $KEY\"\n", chain.slug);
+    }
+    text += &format!(
+        "  curl -s '{explorer}/api/v1/btc/blocks?limit=3' -H \"X-API-Key: $KEY\"\n  curl -s {explorer}/api/v1/btc/block/105/txs -H \"X-API-Key: $KEY\"\n"
+    );
     text + "\nControl-C stops it."
 }
 

@@ -5,6 +5,7 @@
 //! of it or stays as it was.
 
 mod chains;
+mod explorers;
 mod health;
 mod health_page;
 mod house;
@@ -19,8 +20,9 @@ use crate::failure::Failure;
 use crate::log;
 use crate::run::variables;
 
+pub(crate) use explorers::index_dir;
 pub(crate) use health_page::{is_usable, word};
-pub(crate) use house::House;
+pub(crate) use house::{House, Services};
 pub(crate) use signals::{Signal, Signals};
 
 /// Serves until a signal ends it.
@@ -30,24 +32,27 @@ pub(crate) fn run(
     only: &[ServiceName],
 ) -> Result<ExitCode, Failure> {
     log::start(&config.log);
-    for service in only {
-        match service {
-            ServiceName::Gateway => {}
-            ServiceName::Explorer => return Err(Failure::new("the explorer is not built yet")),
-            ServiceName::Console => return Err(Failure::new("the console is not built yet")),
-        }
+    if only.contains(&ServiceName::Console) {
+        return Err(Failure::new("the console is not built yet"));
     }
+    let wanted = |service| only.is_empty() || only.contains(&service);
+    let services =
+        Services { gateway: wanted(ServiceName::Gateway), explorer: wanted(ServiceName::Explorer) };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let code = runtime.block_on(serve(file.map(Path::to_owned), config));
+    let code = runtime.block_on(serve(file.map(Path::to_owned), config, services));
     // A stalled name look-up must not hold up an end that was asked for.
     runtime.shutdown_background();
     code
 }
 
-async fn serve(file: Option<PathBuf>, config: Config) -> Result<ExitCode, Failure> {
+async fn serve(
+    file: Option<PathBuf>,
+    config: Config,
+    services: Services,
+) -> Result<ExitCode, Failure> {
     let mut signals = Signals::new()?;
     let grace = config.drain_grace();
-    let mut house = House::open(config).await?;
+    let mut house = House::open(config, services).await?;
     loop {
         match signals.next().await {
             Signal::Reload => {

@@ -24,7 +24,7 @@ use super::view::View;
 use crate::{IndexError, ReadError};
 
 /// How an index is kept at the tip.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncOptions {
     /// Between two looks at the node; 500 ms.
     pub poll: Duration,

@@ -55,6 +55,8 @@ pub struct Served {
     pub pool: PoolConfig,
     /// Is it on the gateway?
     pub gateway: bool,
+    /// Is it on the explorer?
+    pub explorer: bool,
 }
 
 impl ChainConfig {
@@ -73,6 +75,6 @@ impl ChainConfig {
             .offered(self.methods.as_deref(), &self.extra_methods)
             .map_err(|unknown| ("methods", unknown.to_string()))?;
         let pool = nodes.pool(self.nodes.clone());
-        Ok(Served { chain, network, offered, pool, gateway: self.gateway })
+        Ok(Served { chain, network, offered, pool, gateway: self.gateway, explorer: self.explorer })
     }
 }

@@ -87,7 +87,7 @@ impl Config {
     }
 
     fn check_numbers(&self) -> Result<(), Problem> {
-        let (gateway, nodes) = (&self.gateway, &self.nodes);
+        let (gateway, explorer, nodes) = (&self.gateway, &self.explorer, &self.nodes);
         let wide = |size: usize| size as u64;
         for (field, value, least) in [
             ("gateway.max_connections", wide(gateway.max_connections.unwrap_or(1)), 1),
@@ -101,6 +101,15 @@ impl Config {
             ("gateway.max_buffered_bytes", wide(gateway.max_buffered_bytes), 1),
             ("gateway.log_range", gateway.log_range, 1),
             ("gateway.header_range", gateway.header_range, 1),
+            ("explorer.max_connections", wide(explorer.max_connections.unwrap_or(1)), 1),
+            ("explorer.max_in_flight", wide(explorer.max_in_flight), 1),
+            ("explorer.max_reads", wide(explorer.max_reads), 1),
+            ("explorer.timeout_ms", explorer.timeout_ms, 1),
+            ("explorer.cache_mb", wide(explorer.cache_mb), 8),
+            ("explorer.write_buffer_mb", wide(explorer.write_buffer_mb), 8),
+            ("explorer.mempool_mb", explorer.mempool_mb, 1),
+            ("explorer.poll_ms", explorer.poll_ms, 10),
+            ("explorer.fetch_window", wide(explorer.fetch_window), 1),
             ("nodes.connect_timeout_ms", nodes.connect_timeout_ms, 1),
             ("nodes.first_byte_timeout_ms", nodes.first_byte_timeout_ms, 1),
             ("nodes.whole_timeout_ms", nodes.whole_timeout_ms, 1),

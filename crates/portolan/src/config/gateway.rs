@@ -103,7 +103,7 @@ impl GatewayConfig {
 
 /// Origins as the gateway compares them. Values that cannot stand in a header were refused when
 /// the configuration was checked.
-fn cors(origins: &[String]) -> Cors {
+pub(super) fn cors(origins: &[String]) -> Cors {
     if origins.iter().any(|origin| origin == "*") {
         return Cors::Any;
     }

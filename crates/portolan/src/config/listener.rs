@@ -1,37 +1,9 @@
-//! Where services listen, apart from the gateway, which has more to say.
+//! Where services listen, apart from the gateway and the explorer, which have more to say.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde::Deserialize;
-
-/// `[explorer]`: the explorer's listener.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ExplorerConfig {
-    /// Address to listen on.
-    pub listen: SocketAddr,
-    /// PEM file of the certificate chain, leaf first; TLS where it is given.
-    pub tls_cert: Option<PathBuf>,
-    /// PEM file of its private key.
-    pub tls_key: Option<PathBuf>,
-    /// Web pages that may call it from a browser; `*` is any.
-    pub cors_origins: Vec<String>,
-    /// Networks of proxies whose `X-Forwarded-For` is believed.
-    pub trusted_proxies: Vec<ipnet::IpNet>,
-}
-
-impl Default for ExplorerConfig {
-    fn default() -> Self {
-        ExplorerConfig {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8490)),
-            tls_cert: None,
-            tls_key: None,
-            cors_origins: vec!["*".into()],
-            trusted_proxies: Vec::new(),
-        }
-    }
-}
 
 /// `[console]`: the web page's listener.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use explorer::Explorer;
 use gateway::Gateway;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
@@ -26,6 +27,7 @@ const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub(crate) struct Health {
     pub(crate) meter: Arc<Meter>,
     pub(crate) gateway: Arc<Gateway>,
+    pub(crate) explorer: Option<Arc<Explorer>>,
     pub(crate) chains: Arc<Mutex<Chains>>,
     pub(crate) drain: Drain,
 }
@@ -48,7 +50,9 @@ impl Health {
                 (status, JSON, body)
             }
             "/metrics" => {
-                (StatusCode::OK, PROMETHEUS, metrics(self.gateway.metrics().registry(), &pools()))
+                let explorer = self.explorer.as_ref().map(|explorer| explorer.metrics().registry());
+                let services = [Some(self.gateway.metrics().registry()), explorer];
+                (StatusCode::OK, PROMETHEUS, metrics(services.into_iter().flatten(), &pools()))
             }
             _ => (StatusCode::NOT_FOUND, TEXT, "only /healthz, /readyz, /metrics\n".into()),
         }

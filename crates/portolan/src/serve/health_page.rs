@@ -95,9 +95,12 @@ pub(crate) fn word(state: &NodeState) -> &'static str {
     }
 }
 
-/// Returns the page of Prometheus: what the gateway counts, and a line for each node.
-pub(super) fn metrics(gateway: &Registry, pools: &[Arc<Pool>]) -> String {
-    let mut families = gateway.gather();
+/// Returns the page of Prometheus: what the services count, and a line for each node.
+pub(super) fn metrics<'a>(
+    services: impl IntoIterator<Item = &'a Registry>,
+    pools: &[Arc<Pool>],
+) -> String {
+    let mut families: Vec<_> = services.into_iter().flat_map(Registry::gather).collect();
     families.extend(nodes(pools).gather());
     TextEncoder::new().encode_to_string(&families).unwrap_or_default()
 }

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use explorer::Explorer;
 use gateway::Gateway;
 use listen::{Drain, Limits, Phase, Tls};
 use meter::{Clock, Meter, Service};
@@ -14,6 +15,7 @@ use node::Pool;
 use tokio::task::JoinHandle;
 
 use super::chains::Chains;
+use super::explorers::Explorers;
 use super::health::Health;
 use crate::config::{Config, ListenerTls};
 use crate::failure::Failure;
@@ -22,11 +24,27 @@ use crate::failure::Failure;
 /// default limits (decision G17: 65 s with a grace of 5 s).
 const FINISH: Duration = Duration::from_secs(60);
 
+/// Which services run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Services {
+    pub(crate) gateway: bool,
+    pub(crate) explorer: bool,
+}
+
+/// The explorer and what it listens on.
+struct ExplorerRoom {
+    explorer: Arc<Explorer>,
+    indexes: Explorers,
+    address: SocketAddr,
+}
+
 /// The services of a process.
 pub(crate) struct House {
     config: Config,
     meter: Arc<Meter>,
     gateway: Arc<Gateway>,
+    explorer: Option<ExplorerRoom>,
+    services: Services,
     chains: Arc<Mutex<Chains>>,
     address: SocketAddr,
     /// Every listener's certificate, with the listener's name.
@@ -42,22 +60,29 @@ impl House {
     ///
     /// # Errors
     /// No chain is configured, or something of this cannot be had.
-    pub(crate) async fn open(config: Config) -> Result<House, Failure> {
-        if !config.chain.values().any(|chain| chain.gateway) {
-            return Err(Failure::new(
-                "no chain is configured for the gateway: give [chain.X] with its nodes",
-            ));
-        }
+    pub(crate) async fn open(config: Config, services: Services) -> Result<House, Failure> {
+        has_chains(&config, services)?;
         let allowed = listen::connections_allowed();
         let (dir, plans) = (config.store.dir.clone(), config.plans());
-        let open = move || Meter::open(&dir, &[Service::Gateway], plans, Clock::system());
+        let metered = [
+            services.gateway.then_some(Service::Gateway),
+            services.explorer.then_some(Service::Explorer),
+        ];
+        let metered: Vec<Service> = metered.into_iter().flatten().collect();
+        let open = move || Meter::open(&dir, &metered, plans, Clock::system());
         let meter = tokio::task::spawn_blocking(open).await??;
         let mut chains = Chains::default();
-        let services = chains.take(&config)?;
-        let gateway = Gateway::new(Arc::clone(&meter), services, config.gateway.settings());
+        let on_gateway = chains.take(&config)?;
+        let gateway = Gateway::new(Arc::clone(&meter), on_gateway, config.gateway.settings());
+        let explorer = match services.explorer {
+            true => Some(explorer_room(&config, &meter, chains.pools())?),
+            false => None,
+        };
         let mut house = House {
             meter,
             gateway: Arc::new(gateway),
+            explorer,
+            services,
             chains: Arc::new(Mutex::new(chains)),
             address: config.gateway.listen,
             certificates: Vec::new(),
@@ -72,17 +97,44 @@ impl House {
     }
 
     fn listen(&mut self, allowed: usize) -> Result<(), Failure> {
+        if self.services.gateway {
+            self.listen_for_calls(allowed)?;
+        }
+        if self.explorer.is_some() {
+            self.listen_for_questions(allowed)?;
+        }
+        self.listen_for_metrics()
+    }
+
+    fn listen_for_calls(&mut self, allowed: usize) -> Result<(), Failure> {
         let config = &self.config.gateway;
         let tls = certificate("gateway", config.tls_cert.as_ref(), config.tls_key.as_ref())?;
         let socket = listen::bind("gateway", config.listen)?;
         self.address = socket.local_addr()?;
-        tokio::spawn(refuse_late(Arc::clone(&self.gateway), self.drain.clone()));
+        let gateway = Arc::clone(&self.gateway);
+        tokio::spawn(refuse_late(self.drain.clone(), move || gateway.set_refusing(true)));
         let gateway = Arc::clone(&self.gateway);
         let (limits, drain) = (config.limits(allowed), self.drain.clone());
         self.certificates.extend(tls.clone().map(|tls| ("gateway", tls)));
         self.listeners.push(tokio::spawn(listen::run(socket, tls, limits, gateway, drain)));
         tracing::info!(address = %self.address, "the gateway listens");
-        self.listen_for_metrics()
+        Ok(())
+    }
+
+    fn listen_for_questions(&mut self, allowed: usize) -> Result<(), Failure> {
+        let Some(room) = &mut self.explorer else { return Ok(()) };
+        let config = &self.config.explorer;
+        let tls = certificate("explorer", config.tls_cert.as_ref(), config.tls_key.as_ref())?;
+        let socket = listen::bind("explorer", config.listen)?;
+        room.address = socket.local_addr()?;
+        let explorer = Arc::clone(&room.explorer);
+        tokio::spawn(refuse_late(self.drain.clone(), move || explorer.set_refusing(true)));
+        let explorer = Arc::clone(&room.explorer);
+        let (limits, drain) = (config.limits(allowed), self.drain.clone());
+        self.certificates.extend(tls.clone().map(|tls| ("explorer", tls)));
+        self.listeners.push(tokio::spawn(listen::run(socket, tls, limits, explorer, drain)));
+        tracing::info!(address = %room.address, "the explorer listens");
+        Ok(())
     }
 
     fn listen_for_metrics(&mut self) -> Result<(), Failure> {
@@ -93,6 +145,7 @@ impl House {
         let health = Health {
             meter: Arc::clone(&self.meter),
             gateway: Arc::clone(&self.gateway),
+            explorer: self.explorer.as_ref().map(|room| Arc::clone(&room.explorer)),
             chains: Arc::clone(&self.chains),
             drain: self.drain.clone(),
         };
@@ -108,12 +161,17 @@ impl House {
     /// # Errors
     /// Something of it cannot be used; everything is as it was.
     pub(crate) fn reload(&mut self, config: Config) -> Result<(), Failure> {
-        if !config.chain.values().any(|chain| chain.gateway) {
-            return Err(Failure::new("no chain is configured for the gateway"));
-        }
+        has_chains(&config, self.services)?;
         let renewed = self.certificates.iter().map(|(_, tls)| tls.renewed());
         let renewed = renewed.collect::<Result<Vec<_>, _>>()?;
-        let services = self.chains.lock().unwrap_or_else(PoisonError::into_inner).take(&config)?;
+        let (services, pools) = {
+            let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
+            (chains.take(&config)?, chains.pools().to_vec())
+        };
+        if let Some(room) = &mut self.explorer {
+            let services = room.indexes.take(&config, &pools)?;
+            room.explorer.reload(services, config.explorer.settings());
+        }
         renewed.into_iter().for_each(listen::Renewed::put);
         self.meter.set_plans(config.plans());
         self.gateway.reload(services, config.gateway.settings());
@@ -127,6 +185,21 @@ impl House {
     /// Where the gateway listens.
     pub(crate) fn gateway_address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where the explorer listens, if it runs.
+    pub(crate) fn explorer_address(&self) -> Option<SocketAddr> {
+        self.explorer.as_ref().map(|room| room.address)
+    }
+
+    /// Waits until every index is at its node's best block.
+    pub(crate) async fn indexed(&self) {
+        let indexes = self.explorer.as_ref().map(|room| room.indexes.indexes());
+        for index in indexes.into_iter().flatten() {
+            while !index.standing().in_sync {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
     }
 
     /// Waits until every node was probed once.
@@ -155,6 +228,9 @@ impl House {
         if let Some(listener) = self.metrics_listener {
             let _ = listener.await;
         }
+        for index in self.explorer.iter().flat_map(|room| room.indexes.indexes()) {
+            index.stop().await;
+        }
         let pools = self.chains.lock().unwrap_or_else(PoisonError::into_inner).pools().to_vec();
         pools.iter().for_each(|pool| pool.stop());
         let meter = self.meter;
@@ -170,9 +246,36 @@ impl House {
 }
 
 /// Once the socket is closed, refuses what still arrives on open connections.
-async fn refuse_late(gateway: Arc<Gateway>, drain: Drain) {
+async fn refuse_late(drain: Drain, refuse: impl FnOnce()) {
     drain.reached(Phase::Closed).await;
-    gateway.set_refusing(true);
+    refuse();
+}
+
+/// Each service that runs has a chain.
+fn has_chains(config: &Config, services: Services) -> Result<(), Failure> {
+    let gateway = !services.gateway || config.chain.values().any(|chain| chain.gateway);
+    let explorer = services.explorer && config.chain.values().any(|chain| chain.explorer);
+    match (gateway, explorer || services.gateway) {
+        (false, _) if !explorer => Err(Failure::new(
+            "no chain is configured for the gateway: give [chain.X] with its nodes",
+        )),
+        (_, false) => Err(Failure::new(
+            "no chain is configured for the explorer: give [chain.X] with its nodes",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Opens the indexes and the explorer on them.
+fn explorer_room(
+    config: &Config,
+    meter: &Arc<Meter>,
+    pools: &[Arc<Pool>],
+) -> Result<ExplorerRoom, Failure> {
+    let mut indexes = Explorers::new(config);
+    let services = indexes.take(config, pools)?;
+    let explorer = Explorer::new(Arc::clone(meter), services, config.explorer.settings());
+    Ok(ExplorerRoom { explorer: Arc::new(explorer), indexes, address: config.explorer.listen })
 }
 
 /// The certificate of a listener, if it has one.
