@@ -1,2 +1,7 @@
-//! The explorer over real HTTP, on recorded nodes.
-#![allow(clippy::unwrap_used, reason = "a test ends where something is not as expected")]
+//! The explorer over real HTTP, with indexes that follow recorded nodes.
+
+#![allow(clippy::unwrap_used, reason = "a test says with a panic what went wrong")]
+
+mod phases;
+mod recording;
+mod rig;
