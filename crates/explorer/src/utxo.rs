@@ -128,9 +128,11 @@ impl Ask {
             }
             Endpoint::AddressUtxo => Ask::AddressUtxo(account()?),
             Endpoint::Mempool => Ask::Mempool,
-            Endpoint::Search => {
-                Ask::Search(search::Query::of(&question.argument()?, network, format))
-            }
+            // Whatever is asked for, it is answered (decision E8).
+            Endpoint::Search => Ask::Search(match question.argument() {
+                Ok(text) => search::Query::of(&text, network, format),
+                Err(_) => search::Query::Nothing,
+            }),
             Endpoint::Status | Endpoint::Gas | Endpoint::Contract | Endpoint::OutputsCheck => {
                 return Err(Reason::NotOnThisChain.into());
             }

@@ -4,4 +4,6 @@
 
 mod phases;
 mod recording;
+mod requests;
 mod rig;
+mod search;
