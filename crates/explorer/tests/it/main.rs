@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test says with a panic what went wrong")]
 
+mod addresses;
+mod caching;
 mod phases;
 mod recording;
 mod requests;
