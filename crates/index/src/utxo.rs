@@ -13,6 +13,7 @@ mod disconnect;
 mod heights;
 mod history;
 mod index;
+mod load;
 mod mempool;
 mod outputs;
 mod pool_pass;
@@ -32,6 +33,7 @@ mod view;
 
 pub use block_row::BlockRow;
 pub use index::{Index, Standing};
+pub use load::{LoadOptions, LoadProgress, Loader};
 pub use mempool::Mempool;
 pub use record::{NftRecord, OutputRecord, TokenRecord, TransactionRecord};
 pub use rows::RowDifference;

@@ -13,7 +13,7 @@ use replay::{Phase, Replay, ReplayOptions};
 const CHAINS: [&str; 5] = ["btc", "ltc", "doge", "bch", "xec"];
 
 /// An index in `dir` that follows the node at `url`.
-fn start(slug: &str, url: &str, dir: &Path) -> (Arc<Index>, Arc<Pool>) {
+fn start(slug: &str, url: &str, dir: &Path, bulk: bool) -> (Arc<Index>, Arc<Pool>) {
     let chain = chain::find(slug).unwrap();
     let network = chain.network("regtest").unwrap();
     let key = HashKey::new([7; 16]);
@@ -21,7 +21,11 @@ fn start(slug: &str, url: &str, dir: &Path) -> (Arc<Index>, Arc<Pool>) {
     let config = PoolConfig { nodes: vec![NodeConfig::new(url)], ..PoolConfig::default() };
     let pool = Pool::new(chain, network, config).unwrap();
     pool.start();
-    let options = SyncOptions { poll: Duration::from_millis(50), ..SyncOptions::default() };
+    let options = SyncOptions {
+        poll: Duration::from_millis(50),
+        bulk_from: if bulk { 1 } else { u32::MAX },
+        ..SyncOptions::default()
+    };
     (Index::start(store, Arc::clone(&pool), options), pool)
 }
 
@@ -61,21 +65,24 @@ async fn both_phases_are_followed_with_and_without_a_restart() {
         let (a, b) = tips(slug).await;
         let node = Replay::start(slug, ReplayOptions::default()).await.unwrap();
         let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
-        let (index, pool) = start(slug, &node.url(), dirs[0].path());
+        let (index, pool) = start(slug, &node.url(), dirs[0].path(), false);
         in_sync(&index, a).await;
         let pooled = index.standing().mempool_count;
         assert!(pooled > 0, "{slug} has waiting transactions");
         let view = index.view().unwrap();
         assert_eq!(view.mempool().unwrap().count(), pooled);
-        let (other, other_pool) = start(slug, &node.url(), dirs[1].path());
+        let (other, other_pool) = start(slug, &node.url(), dirs[1].path(), true);
         in_sync(&other, a).await;
         end(other, other_pool).await;
         node.set_phase(Phase::B);
         in_sync(&index, b).await;
-        let (other, other_pool) = start(slug, &node.url(), dirs[1].path());
+        let (other, other_pool) = start(slug, &node.url(), dirs[1].path(), true);
         in_sync(&other, b).await;
         assert_eq!(other.view().unwrap().hash(), index.view().unwrap().hash());
         assert_eq!(view.height(), a, "an old view stays");
+        let (first, second) = (index.store().lock().unwrap(), other.store().lock().unwrap());
+        assert_eq!(first.same_rows(&second).unwrap(), None, "{slug}");
+        drop((first, second));
         end(other, other_pool).await;
         end(index, pool).await;
     }

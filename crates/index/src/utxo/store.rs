@@ -232,6 +232,18 @@ impl Store {
         Ok(tip)
     }
 
+    /// Takes the rows of a first load for its own, up to this tip.
+    pub(crate) fn adopt(&mut self, tip: Tip) -> Result<(), IndexError> {
+        let mut batch = Batch::new(&self.db);
+        batch.put(META, META_TIP, &tip.bytes());
+        self.db.commit(batch)?;
+        self.tip = Some(tip);
+        self.heights = Heights::default();
+        self.load_heights()?;
+        self.remember_sum();
+        Ok(())
+    }
+
     #[cfg(debug_assertions)]
     fn remember_sum(&mut self) {
         let hash = self.tip.map_or(Hash32::ZERO, |tip| tip.hash);

@@ -6,6 +6,7 @@
 //! published tip are published one by one; from the first disconnect on nothing is published until
 //! our tip has the height published before, or is the node's best (decision E7).
 
+mod first_load;
 mod follow;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use node::{Node, Pool, Tried, Unusable};
 use tokio::sync::watch;
 
 use super::index::{Index, Standing};
+use super::load::LoadOptions;
 use super::mempool::Mempool;
 use super::pool_pass::{Pass, PassError, pass};
 use super::store::Store;
@@ -32,6 +34,8 @@ pub struct SyncOptions {
     pub window: usize,
     /// An empty index that is this many blocks behind is loaded in bulk; 500.
     pub bulk_from: u32,
+    /// The first load.
+    pub load: LoadOptions,
     /// Memory for the mempool; beyond it only ids are kept; 512 MiB.
     pub mempool_bytes: u64,
     /// Nothing is connected while less is free on the disk; 2 GiB.
@@ -47,6 +51,7 @@ impl Default for SyncOptions {
             poll: Duration::from_millis(500),
             window: 8,
             bulk_from: 500,
+            load: LoadOptions::default(),
             mempool_bytes: 512 << 20,
             least_free_bytes: 2 << 30,
             patience: Duration::from_secs(30),

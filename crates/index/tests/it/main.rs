@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says with a panic what went wrong")]
 
 mod forged;
+mod loaded;
 mod opening;
 mod random;
 mod recorded;

@@ -52,6 +52,9 @@ impl Sync {
 
     /// An empty index: in bulk where much is missing, else block by block.
     async fn begin(&mut self, node: &Arc<Node>, best: Best) -> Result<(), Trouble> {
+        if best.height >= self.options.bulk_from || self.load_was_begun() {
+            return self.first_load(node, best).await;
+        }
         self.connect_from(node, 0, best.height.min(HASHES), best).await
     }
 

@@ -1,0 +1,344 @@
+//! The first load: blocks in order become sorted files that the store takes in whole.
+//!
+//! Leaves fetching to `sync`. A batch of blocks is decoded on other threads while the one before
+//! is joined: outputs go into a table of unspent ones, inputs take them out again. Records stream
+//! into files in key order; what comes in another order is sorted in runs, which are merged at the
+//! end. Invariants: the rows are byte for byte those of `Store::connect` block by block; a kill
+//! costs at most one segment; the tip is written last, so that a store either has a tip and all
+//! rows up to it, or no tip.
+
+mod coins;
+mod finish;
+mod manifest;
+mod prepared;
+mod records;
+mod runs;
+mod settle;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chain::Hash32;
+use chain::utxo::Format;
+
+use self::coins::{Coin, Coins};
+use self::manifest::Manifest;
+use self::prepared::{Prepared, PreparedTx, prepare_all};
+use self::records::Records;
+use self::runs::{Event, EventKind, Runs};
+use super::record::InputRecord;
+use super::script_id::HashKey;
+use super::store::Store;
+use super::tip::Tip;
+use crate::IndexError;
+use crate::db::Db;
+
+/// How the first load is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Memory for the table of unspent outputs; beyond it they are kept in sorted files; 1 GiB.
+    pub table_bytes: usize,
+    /// Raw bytes of blocks between two points at which a load that was cut off goes on; 4 GiB.
+    pub segment_bytes: u64,
+    /// Memory for one sorted run; 64 MiB.
+    pub run_bytes: usize,
+    /// Threads that decode while one joins; the number of cores less one, at least 1.
+    pub threads: usize,
+}
+
+impl Default for LoadOptions {
+    fn default() -> LoadOptions {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        LoadOptions {
+            table_bytes: 1 << 30,
+            segment_bytes: 4 << 30,
+            run_bytes: 64 << 20,
+            threads: cores.saturating_sub(1).max(1),
+        }
+    }
+}
+
+/// How far a load is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadProgress {
+    /// Blocks that were joined.
+    pub blocks: u64,
+    /// Their transactions.
+    pub transactions: u64,
+    /// Their raw bytes, of this run of the program.
+    pub bytes: u64,
+}
+
+/// A first load under way.
+pub struct Loader {
+    db: Arc<Db>,
+    key: HashKey,
+    format: Format,
+    options: LoadOptions,
+    dir: PathBuf,
+    manifest: Manifest,
+    coins: Coins,
+    runs: Runs,
+    records: Records,
+    /// Decoded blocks that are joined while the next ones are decoded.
+    waiting: Vec<Prepared>,
+    height: u32,
+    next_txnum: u64,
+    last: Option<Hash32>,
+    /// What follows the waiting blocks.
+    ahead: (u32, Option<Hash32>),
+    segment_bytes: u64,
+    progress: LoadProgress,
+}
+
+/// The folder of a load, beside that of the index.
+fn folder(store: &Store) -> PathBuf {
+    let mut name = store.dir().into_os_string();
+    name.push(".load");
+    PathBuf::from(name)
+}
+
+/// What a failed operation on a file is told as.
+fn file_error(path: &Path, error: &std::io::Error) -> IndexError {
+    IndexError::File { path: path.to_owned(), problem: error.to_string() }
+}
+
+impl Loader {
+    /// Begins a load of an index without a tip, or goes on with one that was cut off.
+    ///
+    /// # Errors
+    /// The folder cannot be used.
+    pub fn open(store: &Store, options: LoadOptions) -> Result<Loader, IndexError> {
+        let dir = folder(store);
+        std::fs::create_dir_all(&dir).map_err(|error| file_error(&dir, &error))?;
+        let manifest = Manifest::read(&dir, store.key())?;
+        manifest.clear_others(&dir)?;
+        let coins = Coins::open(&dir, *store.key(), options.table_bytes, &manifest)?;
+        let runs = Runs::new(&dir, options.run_bytes, &manifest);
+        let records = Records::new(Arc::clone(store.db()), &dir, &manifest);
+        let (height, last) = (manifest.next_height, manifest.last_hash());
+        Ok(Loader {
+            db: Arc::clone(store.db()),
+            key: *store.key(),
+            format: *store.format(),
+            options,
+            dir,
+            coins,
+            runs,
+            records,
+            waiting: Vec::new(),
+            height,
+            next_txnum: manifest.next_txnum,
+            last,
+            ahead: (height, last),
+            segment_bytes: 0,
+            progress: LoadProgress {
+                blocks: height.into(),
+                transactions: manifest.next_txnum,
+                bytes: 0,
+            },
+            manifest,
+        })
+    }
+
+    /// Whether a load of this index was begun and not ended.
+    pub fn was_begun(store: &Store) -> bool {
+        folder(store).join(manifest::NAME).exists()
+    }
+
+    /// Throws away what was loaded so far.
+    ///
+    /// # Errors
+    /// The folder cannot be removed.
+    pub fn abandon(self) -> Result<(), IndexError> {
+        std::fs::remove_dir_all(&self.dir).map_err(|error| file_error(&self.dir, &error))
+    }
+
+    /// Height of the block that is pushed next.
+    pub fn next_height(&self) -> u32 {
+        self.ahead.0
+    }
+
+    /// Hash of the last block that was pushed.
+    pub fn last_hash(&self) -> Option<Hash32> {
+        self.ahead.1
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> LoadProgress {
+        self.progress
+    }
+
+    /// Whether all rows are in files already and only the store has to take them.
+    pub fn is_complete(&self) -> bool {
+        self.manifest.tip.is_some()
+    }
+
+    /// Adds consecutive raw blocks.
+    ///
+    /// # Errors
+    /// `Block` for bytes that are no block, `NotNext` for one that does not follow: none of these
+    /// blocks counts, and the load can go on. Any other error ends it; it can be opened again.
+    pub fn push(&mut self, blocks: Vec<Bytes>) -> Result<(), IndexError> {
+        let joined = std::mem::take(&mut self.waiting);
+        let (first, key, format) = (self.ahead.0, self.key, self.format);
+        let threads = self.options.threads;
+        let prepared = std::thread::scope(|scope| {
+            let preparing = std::thread::Builder::new()
+                .name("decode".into())
+                .spawn_scoped(scope, || prepare_all(&blocks, first, &key, &format, threads))
+                .map_err(|error| file_error(Path::new("a thread"), &error))?;
+            for block in joined {
+                self.join(block)?;
+            }
+            preparing.join().map_err(|_| IndexError::damaged("decoding was cut off"))
+        })?;
+        self.close_segment_if_full()?;
+        let prepared = prepared?;
+        let mut last = self.ahead.1;
+        for block in &prepared {
+            if block.row.height > 0 && last != Some(block.previous) {
+                return Err(IndexError::NotNext { hash: block.row.hash });
+            }
+            last = Some(block.row.hash);
+        }
+        self.ahead = (first + prepared.len() as u32, last);
+        self.waiting = prepared;
+        Ok(())
+    }
+
+    /// Joins a block with what it spends.
+    fn join(&mut self, block: Prepared) -> Result<(), IndexError> {
+        let first = self.next_txnum;
+        let Prepared { mut row, transactions, size, .. } = block;
+        row.first_txnum = first;
+        let mut replaced = Vec::with_capacity(transactions.len());
+        for (txnum, transaction) in (first..).zip(&transactions) {
+            replaced.push(self.create(txnum, transaction)?);
+        }
+        for ((txnum, transaction), replaced) in (first..).zip(transactions).zip(replaced) {
+            self.spend(txnum, transaction, replaced)?;
+            self.progress.transactions += 1;
+        }
+        self.records.put_block(&row)?;
+        self.runs.hash(&row.hash, row.height)?;
+        self.next_txnum = first + u64::from(row.tx_count);
+        self.height = row.height + 1;
+        self.last = Some(row.hash);
+        self.segment_bytes += size;
+        self.progress.blocks += 1;
+        self.progress.bytes += size;
+        Ok(())
+    }
+
+    /// Makes the outputs of a transaction; gives the places of those that replace an unspent one.
+    fn create(&mut self, txnum: u64, transaction: &PreparedTx) -> Result<Vec<u32>, IndexError> {
+        let mut replaced = Vec::new();
+        for made in &transaction.made {
+            // The genesis block's one transaction makes nothing that counts.
+            if txnum == 0 {
+                break;
+            }
+            let coin = Coin { txnum, ..made.coin };
+            let kind = match self.coins.create(made.name, coin)? {
+                None => EventKind::Pay,
+                Some(_) => {
+                    replaced.push(coin.vout);
+                    EventKind::Replace
+                }
+            };
+            self.runs.event(Event { script: coin.script, txnum, value: coin.value, kind })?;
+        }
+        self.runs.txid(&transaction.record.txid, txnum)?;
+        Ok(replaced)
+    }
+
+    fn spend(
+        &mut self,
+        txnum: u64,
+        transaction: PreparedTx,
+        replaced: Vec<u32>,
+    ) -> Result<(), IndexError> {
+        let PreparedTx { mut record, spent, .. } = transaction;
+        record.replaced = replaced;
+        if record.coinbase.is_some() {
+            return self.records.put(txnum, &record);
+        }
+        let mut fee = -record.outputs.iter().map(|o| i128::from(o.value)).sum::<i128>();
+        let mut missing = false;
+        for (place, input) in (0u32..).zip(&spent) {
+            let coin = self.coins.spend(input.name);
+            match coin {
+                Some(coin) => {
+                    fee += i128::from(coin.value);
+                    let (script, value) = (coin.script, coin.value);
+                    self.runs.event(Event { script, txnum, value, kind: EventKind::Spend })?;
+                }
+                None => {
+                    missing = true;
+                    self.coins.ask(input.name, txnum, place, self.height)?;
+                }
+            }
+            record.inputs.push(InputRecord {
+                // An input that is not known yet names its own transaction, which none can spend.
+                txnum: coin.map_or(txnum, |coin| coin.txnum),
+                vout: input.vout,
+                sequence: input.sequence,
+            });
+        }
+        record.fee = Some(fee);
+        if missing {
+            self.records.wait()?;
+        }
+        self.records.put(txnum, &record)
+    }
+
+    fn close_segment_if_full(&mut self) -> Result<(), IndexError> {
+        if self.segment_bytes >= self.options.segment_bytes {
+            self.close_segment()?;
+        }
+        Ok(())
+    }
+
+    /// Makes what was joined so far the point at which a load that is cut off goes on.
+    fn close_segment(&mut self) -> Result<(), IndexError> {
+        self.settle()?;
+        let manifest = &mut self.manifest;
+        self.records.close(manifest)?;
+        self.runs.close(manifest)?;
+        self.coins.dump(manifest)?;
+        manifest.next_height = self.height;
+        manifest.next_txnum = self.next_txnum;
+        manifest.last = self.last.map(|hash| hash.to_string());
+        manifest.write(&self.dir)?;
+        manifest.clear_others(&self.dir)?;
+        self.segment_bytes = 0;
+        Ok(())
+    }
+
+    /// Ends the load: merges, gives the files to the store, writes the tip.
+    ///
+    /// # Errors
+    /// Nothing was pushed, or files or store fail; a load that was cut off here is ended by opening
+    /// it again and ending it again.
+    pub fn finish(mut self, store: &mut Store) -> Result<Tip, IndexError> {
+        if !self.is_complete() {
+            for block in std::mem::take(&mut self.waiting) {
+                self.join(block)?;
+            }
+            self.close_segment()?;
+            let tip = self.last.zip(self.height.checked_sub(1));
+            let (hash, height) = tip.ok_or_else(|| IndexError::damaged("nothing was loaded"))?;
+            let tip = Tip { height, hash, next_txnum: self.next_txnum };
+            self.merge(tip)?;
+        }
+        let tip = self.manifest.finished_tip()?;
+        for (table, files) in self.manifest.finished(&self.dir) {
+            self.db.ingest(table, files)?;
+        }
+        store.adopt(tip)?;
+        std::fs::remove_dir_all(&self.dir).map_err(|error| file_error(&self.dir, &error))?;
+        Ok(tip)
+    }
+}

@@ -1,0 +1,239 @@
+//! The end of a load: sorted runs become the tables that are not in the order of blocks.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use chain::Hash32;
+
+use super::Loader;
+use super::coins::Coin;
+use super::manifest::Manifest;
+use super::records::TableFiles;
+use super::runs::{Event, EventKind, HASH_BYTES, RunReader, RunWriter, merge_keys};
+use crate::IndexError;
+use crate::db::{Db, Table};
+use crate::row::u40;
+use crate::utxo::history::{CHUNK, INLINE, chunk_bytes};
+use crate::utxo::schema::{
+    HEIGHT_BY_HASH, HISTORY_BY_SCRIPT, TOTALS_BY_SCRIPT, TXNUM_BY_TXID, UNSPENT_BY_SCRIPT,
+    UnspentKey, UnspentRow, chunk_key,
+};
+use crate::utxo::script_id::ScriptId;
+use crate::utxo::tip::Tip;
+use crate::utxo::totals::Totals;
+
+/// Bytes of an unspent output while it is sorted: its key's 26 bytes and the marks.
+const UNSPENT_BYTES: usize = 27;
+/// Bytes of an unspent output's txnum and key.
+const BY_TXNUM_BYTES: usize = 5 + UNSPENT_BYTES;
+const ROW_BYTES: usize = 26 + 33;
+
+impl Loader {
+    /// Writes the files of all other tables, and then the tip into the manifest.
+    pub(super) fn merge(&mut self, tip: Tip) -> Result<(), IndexError> {
+        let mut made = Manifest::default();
+        let (db, dir, events) = (&self.db, &self.dir, &self.manifest.events);
+        let txids = &self.manifest.txids;
+        let (scripts, ids) = std::thread::scope(|scope| {
+            let ids = scope.spawn(move || merge_txids(db, dir, txids));
+            (merge_scripts(db, dir, events), ids.join())
+        });
+        let ids = ids.map_err(|_| IndexError::damaged("merging was cut off"))??;
+        for part in [scripts?, ids, self.merge_heights()?, self.merge_unspent()?] {
+            made.tables.extend(part.tables);
+        }
+        self.manifest.tables.extend(made.tables);
+        self.manifest.tip = Some((tip.height, tip.hash.to_string(), tip.next_txnum));
+        self.manifest.txids.clear();
+        self.manifest.events.clear();
+        self.manifest.hashes.clear();
+        self.manifest.ids.clear();
+        self.manifest.spilled.clear();
+        self.manifest.table = None;
+        self.manifest.write(&self.dir)?;
+        self.manifest.clear_others(&self.dir)
+    }
+
+    fn merge_heights(&self) -> Result<Manifest, IndexError> {
+        let mut items = merge_keys::<HASH_BYTES>(&self.dir, &self.manifest.hashes)?;
+        let mut files = Made::new(&self.db, &self.dir, HEIGHT_BY_HASH);
+        let mut last: Option<[u8; HASH_BYTES]> = None;
+        while let Some(item) = items.next()? {
+            // Of two blocks with one key the later one stands, as block by block.
+            if let Some(last) = last.filter(|last| last[..8] != item[..8]) {
+                files.put(&last[..8], &last[8..])?;
+            }
+            last = Some(item);
+        }
+        if let Some(last) = last {
+            files.put(&last[..8], &last[8..])?;
+        }
+        files.close()
+    }
+
+    /// Unspent outputs get the ids of their transactions, in the order of those.
+    fn merge_unspent(&mut self) -> Result<Manifest, IndexError> {
+        let bytes = self.options.run_bytes;
+        let mut run = RunWriter::<BY_TXNUM_BYTES>::new(&self.dir, "bytxnum", bytes, 0);
+        self.coins.each(|coin: Coin| {
+            let Coin { txnum, vout, value, script, coinbase, token } = coin;
+            let key = UnspentKey { script, value, txnum, vout }.bytes();
+            let mut item = [0; BY_TXNUM_BYTES];
+            item[..5].copy_from_slice(&key[18..23]);
+            item[5..31].copy_from_slice(&key);
+            item[31] = u8::from(coinbase) | u8::from(token) << 1;
+            run.push(item)
+        })?;
+        let mut coins = merge_keys::<BY_TXNUM_BYTES>(&self.dir, &run.finish()?)?;
+        let mut next = coins.next()?;
+        let mut rows = RunWriter::<ROW_BYTES>::new(&self.dir, "rows", bytes, 0);
+        let mut txnum = 0u64;
+        for file in &self.manifest.ids {
+            let mut ids = RunReader::<32>::open(&self.dir, file)?;
+            while let Some(id) = ids.next()? {
+                let key = u40(txnum);
+                while let Some(coin) = next.filter(|coin| coin[..5] == key) {
+                    let (coinbase, token) = (coin[31] & 1 != 0, coin[31] & 2 != 0);
+                    let txid = Hash32::from_wire(id);
+                    let mut row = [0; ROW_BYTES];
+                    row[..26].copy_from_slice(&coin[5..31]);
+                    row[26..].copy_from_slice(&UnspentRow { txid, coinbase, token }.bytes());
+                    rows.push(row)?;
+                    next = coins.next()?;
+                }
+                txnum += 1;
+            }
+        }
+        if next.is_some() {
+            return Err(IndexError::damaged("a record of an unspent output is gone"));
+        }
+        let mut items = merge_keys::<ROW_BYTES>(&self.dir, &rows.finish()?)?;
+        let mut files = Made::new(&self.db, &self.dir, UNSPENT_BY_SCRIPT);
+        while let Some(item) = items.next()? {
+            files.put(&item[..26], &item[26..])?;
+        }
+        files.close()
+    }
+}
+
+/// Files of one table.
+struct Made(TableFiles);
+
+impl Made {
+    fn new(db: &Arc<Db>, dir: &Path, table: Table) -> Made {
+        Made(TableFiles::new(db, dir, table, 0))
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), IndexError> {
+        self.0.put(key, value)
+    }
+
+    fn close(mut self) -> Result<Manifest, IndexError> {
+        let mut made = Manifest::default();
+        self.0.close(&mut made)?;
+        Ok(made)
+    }
+}
+
+fn merge_txids(
+    db: &Arc<Db>,
+    dir: &Path,
+    runs: &[super::manifest::FileEntry],
+) -> Result<Manifest, IndexError> {
+    let mut items = merge_keys::<11>(dir, runs)?;
+    let mut files = Made::new(db, dir, TXNUM_BY_TXID);
+    while let Some(item) = items.next()? {
+        files.put(&item, &[])?;
+    }
+    files.close()
+}
+
+fn merge_scripts(
+    db: &Arc<Db>,
+    dir: &Path,
+    runs: &[super::manifest::FileEntry],
+) -> Result<Manifest, IndexError> {
+    let mut items = merge_keys(dir, runs)?;
+    let mut tables = ScriptTables {
+        totals: Made::new(db, dir, TOTALS_BY_SCRIPT),
+        history: Made::new(db, dir, HISTORY_BY_SCRIPT),
+        script: ScriptId([0; 10]),
+        of: Totals::default(),
+        unspent: 0,
+        tail: Vec::new(),
+        last: None,
+    };
+    while let Some(item) = items.next()? {
+        tables.add(Event::read(&item))?;
+    }
+    tables.end()?;
+    let mut made = tables.totals.close()?;
+    made.tables.extend(tables.history.close()?.tables);
+    Ok(made)
+}
+
+/// The two tables of scripts, one script after the other.
+struct ScriptTables {
+    totals: Made,
+    history: Made,
+    script: ScriptId,
+    of: Totals,
+    unspent: i64,
+    /// Txnums that are in no full chunk.
+    tail: Vec<u64>,
+    last: Option<u64>,
+}
+
+impl ScriptTables {
+    fn add(&mut self, event: Event) -> Result<(), IndexError> {
+        if event.script != self.script {
+            self.end()?;
+            self.script = event.script;
+        }
+        let short = || IndexError::damaged("a script spends more outputs than it has");
+        match event.kind {
+            EventKind::Pay => {
+                self.of.received += u128::from(event.value);
+                self.unspent += 1;
+            }
+            EventKind::Spend => {
+                self.of.sent += u128::from(event.value);
+                // A child may stand before its parent, so that this falls below nothing on the way.
+                self.unspent -= 1;
+            }
+            EventKind::Replace => {}
+        }
+        if self.last != Some(event.txnum) {
+            self.last = Some(event.txnum);
+            self.of.tx_count += 1;
+            self.tail.push(event.txnum);
+            if self.tail.len() as u64 == CHUNK {
+                let chunk = u32::try_from((self.of.tx_count - 1) / CHUNK).map_err(|_| short())?;
+                let key = chunk_key(self.script, chunk);
+                self.history.put(&key, &chunk_bytes(&self.tail))?;
+                self.tail.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is left of a script.
+    fn end(&mut self) -> Result<(), IndexError> {
+        let mut of = std::mem::take(&mut self.of);
+        self.last = None;
+        if of.tx_count == 0 {
+            return Ok(());
+        }
+        let short = || IndexError::damaged("a script spends more outputs than it has");
+        of.unspent_count = std::mem::take(&mut self.unspent).try_into().map_err(|_| short())?;
+        if of.tx_count <= INLINE as u64 {
+            of.inline = std::mem::take(&mut self.tail);
+        } else if !self.tail.is_empty() {
+            let chunk = (of.tx_count - 1) / CHUNK;
+            let key = chunk_key(self.script, chunk as u32);
+            self.history.put(&key, &chunk_bytes(&self.tail))?;
+            self.tail.clear();
+        }
+        self.totals.put(&self.script.0, &of.bytes())
+    }
+}

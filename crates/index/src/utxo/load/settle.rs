@@ -1,0 +1,55 @@
+//! The end of a segment: inputs whose outputs are not in memory meet them in the sorted files.
+
+use super::coins::{ASKED_BYTES, COIN_BYTES, Coin};
+use super::runs::{Event, EventKind, RunWriter, merge_keys};
+use super::{Loader, Records};
+use crate::IndexError;
+
+/// Bytes of an answer: txnum u40, place of the input u24, the coin.
+const ANSWER_BYTES: usize = 8 + COIN_BYTES - 12;
+
+impl Loader {
+    /// Answers all questions of the segment and completes the records that wait for them.
+    pub(super) fn settle(&mut self) -> Result<(), IndexError> {
+        let mut answers =
+            RunWriter::<ANSWER_BYTES>::new(&self.dir, "answers", self.options.run_bytes, 0);
+        let runs = &mut self.runs;
+        self.coins.answer(|asking: &[u8; ASKED_BYTES], coin: Coin| {
+            let mut item = [0; ANSWER_BYTES];
+            item[..8].copy_from_slice(&asking[12..]);
+            item[8..].copy_from_slice(&coin.bytes());
+            let mut word = [0; 8];
+            word[3..].copy_from_slice(&asking[12..17]);
+            let txnum = u64::from_be_bytes(word);
+            let (script, value) = (coin.script, coin.value);
+            runs.event(Event { script, txnum, value, kind: EventKind::Spend })?;
+            answers.push(item)
+        })?;
+        let files = answers.finish()?;
+        let mut answers = merge_keys::<ANSWER_BYTES>(&self.dir, &files)?;
+        let records: &mut Records = &mut self.records;
+        records.settle(|txnum, record| {
+            if record.coinbase.is_some() {
+                return Ok(());
+            }
+            for (place, input) in (0u32..).zip(&mut record.inputs) {
+                if input.txnum != txnum {
+                    continue;
+                }
+                let answer = answers.next()?;
+                let lost = || IndexError::damaged("an answer of a load is gone");
+                let answer = answer.ok_or_else(lost)?;
+                let mut word = [0; 8];
+                word[3..].copy_from_slice(&answer[..5]);
+                let at = u32::from_be_bytes([0, answer[5], answer[6], answer[7]]);
+                if (u64::from_be_bytes(word), at) != (txnum, place) {
+                    return Err(lost());
+                }
+                let coin = Coin::read(answer.last_chunk().expect("an answer ends with a coin"));
+                input.txnum = coin.txnum;
+                record.fee = record.fee.map(|fee| fee + i128::from(coin.value));
+            }
+            Ok(())
+        })
+    }
+}
