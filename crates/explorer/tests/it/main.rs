@@ -4,6 +4,7 @@
 
 mod addresses;
 mod caching;
+mod metering;
 mod phases;
 mod recording;
 mod requests;
