@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use listen::RequestId;
 use percent_encoding::percent_decode_str;
 
 use crate::explorer::ChainService;
@@ -13,6 +14,8 @@ use crate::refusal::{Reason, Refusal};
 
 /// A request that was admitted.
 pub(crate) struct Question<'a> {
+    /// For what goes wrong on our side.
+    pub(crate) id: RequestId,
     pub(crate) path: Path<'a>,
     pub(crate) query: &'a str,
     pub(crate) service: &'a ChainService,
@@ -129,7 +132,7 @@ mod tests {
         let network = chain.network("regtest").unwrap();
         let service = Box::leak(Box::new(ChainService { chain, network, index: None }));
         let path = Path { slug: "btc", endpoint: Endpoint::Blocks, argument: "a%3Ab" };
-        Question { path, query, service }
+        Question { id: RequestId::new(), path, query, service }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use meter::{Caller, Permit, Service, Standing};
 use crate::answer::Question;
 use crate::body::{Body, Hold};
 use crate::encoding::Coding;
-use crate::explorer::{ChainService, Explorer, State};
+use crate::explorer::{ChainService, Explorer, InFlight, State};
 use crate::head::{self, Tagged};
 use crate::path::Path;
 use crate::refusal::{Reason, Refusal};
@@ -35,6 +35,13 @@ struct Refused {
 impl<R: Into<Refusal>> From<R> for Refused {
     fn from(refusal: R) -> Refused {
         Refused { refusal: refusal.into(), hold: Hold::default() }
+    }
+}
+
+impl Refused {
+    fn holding(mut self, in_flight: InFlight) -> Refused {
+        self.hold._in_flight = Some(in_flight);
+        self
     }
 }
 
@@ -102,15 +109,16 @@ async fn walk(
     if !path.endpoint.is_of(service.chain.family) {
         return Err(charged(Reason::NotOnThisChain.into(), permit));
     }
-    let question = Question { path, query: parts.uri.query().unwrap_or_default(), service };
+    let query = parts.uri.query().unwrap_or_default();
+    let question = Question { id: visit.id, path, query, service };
     let asked = ask(&question, state);
     match tokio::time::timeout(state.settings.timeout, asked).await {
         Ok(Ok(body)) => {
             let hold = Hold { permit: Some(permit), _in_flight: Some(in_flight) };
             Ok(Answered { tagged: Tagged::of(body), hold })
         }
-        Ok(Err(refusal)) => Err(charged(refusal, permit)),
-        Err(_) => Err(charged(Reason::UpstreamTimeout.into(), permit)),
+        Ok(Err(refusal)) => Err(charged(refusal, permit).holding(in_flight)),
+        Err(_) => Err(charged(Reason::UpstreamTimeout.into(), permit).holding(in_flight)),
     }
 }
 

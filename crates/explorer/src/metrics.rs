@@ -19,7 +19,7 @@ use crate::refusal::Reason;
 const BUCKETS_SECS: [f64; 11] =
     [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0, 10.0];
 
-const STATUSES: [u16; 10] = [200, 204, 304, 400, 401, 403, 404, 429, 503, 504];
+const STATUSES: [u16; 11] = [200, 204, 304, 400, 401, 403, 404, 429, 502, 503, 504];
 
 /// The explorer's metrics. Counters of the hot path are looked up once, at the start.
 pub struct Metrics {

@@ -15,8 +15,8 @@ mod transaction;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use chain::Network;
 use chain::utxo::Format;
-use chain::{Chain, Network};
 use index::utxo::{Index, View};
 use index::{ReadError, Tier};
 use serde::Serialize;
@@ -93,18 +93,19 @@ pub(crate) async fn answer(
     if ask.is_small() {
         match ask.answer(&desk) {
             Err(Fail::Read(ReadError::Cold)) => {}
-            answer => return told(chain, answer),
+            answer => return told(question, answer),
         }
     }
     let desk = Desk { tier: Tier::Any, ..desk };
-    told(chain, reads.run(move || ask.answer(&desk)).await?)
+    told(question, reads.run(move || ask.answer(&desk)).await?)
 }
 
-fn told(chain: &Chain, answer: Result<Bytes, Fail>) -> Result<Bytes, Refusal> {
+fn told(question: &Question<'_>, answer: Result<Bytes, Fail>) -> Result<Bytes, Refusal> {
     answer.map_err(|fail| match fail {
         Fail::Refused(refusal) => refusal,
         Fail::Read(error) => {
-            tracing::error!(chain = chain.slug, %error, "a read of the index failed");
+            let chain = question.service.chain.slug;
+            tracing::error!(chain, request_id = %question.id, %error, "a read of the index failed");
             error.into()
         }
     })

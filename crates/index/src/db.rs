@@ -74,6 +74,42 @@ impl Db {
         })
     }
 
+    /// Opens a store for reading as it is now; another process may have it open and go on.
+    pub(crate) fn open_read_only(
+        dir: &Path,
+        specs: &'static [TableSpec],
+        memory: &Memory,
+    ) -> Result<Db, IndexError> {
+        let tables = || {
+            specs
+                .iter()
+                .map(|spec| ColumnFamilyDescriptor::new(spec.name, options::of_table(spec, memory)))
+        };
+        let mut store = options::of_store(memory);
+        store.create_if_missing(false);
+        store.create_missing_column_families(false);
+        // All files are opened at once, before the other process replaces any.
+        store.set_max_open_files(-1);
+        let mut tried = 0;
+        let db = loop {
+            match DB::open_cf_descriptors_read_only(&store, dir, tables(), false) {
+                Ok(db) => break db,
+                // A file may be replaced between its listing and its opening.
+                Err(error) if tried == 5 => return Err(not_opened(dir, &error)),
+                Err(_) => tried += 1,
+            }
+            std::thread::sleep(std::time::Duration::from_millis(200));
+        };
+        Ok(Db {
+            db,
+            specs,
+            dir: dir.to_owned(),
+            memory: memory.clone(),
+            #[cfg(debug_assertions)]
+            sum: std::sync::Mutex::new(0),
+        })
+    }
+
     /// The folder.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir

@@ -4,6 +4,7 @@
 
 pub(crate) mod account;
 pub(crate) mod check;
+pub(crate) mod index;
 pub(crate) mod key;
 pub(crate) mod output;
 pub(crate) mod plan;
@@ -63,6 +64,9 @@ pub enum Command {
     /// Plans: rates and quotas
     #[command(subcommand)]
     Plan(PlanCommand),
+    /// Indexes of the explorer: sizes, audit, rebuild, backup
+    #[command(subcommand)]
+    Index(IndexCommand),
     /// What an account used, in units, UTC
     #[command(
         after_help = "Examples:\n  portolan usage lab\n  portolan usage acc_1 --since 2026-11-01 --json\n  portolan usage lab --since 24h"
@@ -231,6 +235,42 @@ fn cap(text: &str) -> Result<Cap, String> {
 pub enum PlanCommand {
     /// List every plan with its numbers
     List,
+}
+
+/// `portolan index …`.
+#[derive(Debug, Subcommand)]
+pub enum IndexCommand {
+    /// Sizes and progress of an index, and what a rebuild would cost
+    #[command(after_help = "Example:\n  portolan index info btc\n\nIt may run beside a server.")]
+    Info {
+        /// The chain, such as btc
+        chain: String,
+    },
+    /// Hold every row of an index against every other, and its sums against the node's own
+    #[command(
+        after_help = "Example:\n  portolan index verify btc --json\n\nIt may run beside a server. The exit code is 1 if a fault was found, or if the node's\ngettxoutsetinfo at the same block differs."
+    )]
+    Verify {
+        /// The chain, such as btc
+        chain: String,
+    },
+    /// Make a new index beside the old one, and put it in its place
+    #[command(
+        after_help = "Example:\n  portolan index rebuild btc\n\nA running server goes on with the old index, and takes the new one at its next start. What was\ninterrupted is gone on with by the same command."
+    )]
+    Rebuild {
+        /// The chain, such as btc
+        chain: String,
+    },
+    /// Copy an index into a new folder, with hard links where both are on one disk
+    #[command(after_help = "Example:\n  portolan index backup btc --to /backup/btc-2026-11-28")]
+    Backup {
+        /// The chain, such as btc
+        chain: String,
+        /// The new folder
+        #[arg(long, value_name = "DIR")]
+        to: PathBuf,
+    },
 }
 
 /// `portolan usage`.

@@ -11,7 +11,7 @@ use clap::Parser;
 use serde_json::json;
 
 use crate::cli::output::Output;
-use crate::cli::{Cli, Command, account, check, key, plan, usage};
+use crate::cli::{Cli, Command, account, check, index, key, plan, usage};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::{demo, serve};
@@ -46,6 +46,7 @@ fn carry_out(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Demo(_) => {}
         Command::Serve(args) => return serve::run(cli.config.as_deref(), config, &args.only),
         Command::Check => return check::run(&config, output),
+        Command::Index(command) => return index::run(&config, command, output),
         Command::Account(command) => account::run(&config, command, output)?,
         Command::Key(command) => key::run(&config, command, output)?,
         Command::Plan(command) => plan::run(&config, command, output)?,

@@ -5,10 +5,12 @@
 //! of it or stays as it was.
 
 mod chains;
+pub(crate) mod control;
 mod explorers;
 mod health;
 mod health_page;
 mod house;
+pub(crate) mod rebuilt;
 mod signals;
 
 use std::path::{Path, PathBuf};

@@ -7,6 +7,9 @@ use rocksdb::{DB, DBRawIteratorWithThreadMode};
 use super::{Reader, read_error};
 use crate::ReadError;
 
+/// The bytes of a row.
+pub(crate) type KeyAndValue<'a> = (&'a [u8], &'a [u8]);
+
 /// A walk over the rows of a table in key order, standing on one of them or past the last.
 pub(crate) struct Rows<'a>(DBRawIteratorWithThreadMode<'a, DB>);
 
@@ -17,7 +20,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The row it stands on; none past the last.
-    pub(crate) fn here(&self) -> Result<Option<(&[u8], &[u8])>, ReadError> {
+    pub(crate) fn here(&self) -> Result<Option<KeyAndValue<'_>>, ReadError> {
         match self.0.item() {
             Some(row) => Ok(Some(row)),
             None => self.0.status().map(|()| None).map_err(read_error),

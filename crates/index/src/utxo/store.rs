@@ -77,13 +77,40 @@ impl Store {
         memory: &Memory,
         key: Option<HashKey>,
     ) -> Result<Store, IndexError> {
-        let format = chain.format.ok_or_else(|| IndexError::Stranger {
-            dir: dir.to_owned(),
-            found: "no index".into(),
-            wanted: format!("one of {}, whose blocks this index cannot read", chain.slug),
-        })?;
+        let format = format_of(dir, chain)?;
         let db = Arc::new(Db::open(dir, &TABLES, memory)?);
         let key = begin(&db, &Identity::new(chain, network), key)?;
+        Store::on(db, chain, network, format, key)
+    }
+
+    /// Opens the index of a chain for reading, as it is now. Another process may have it open and
+    /// go on; this store never sees that.
+    ///
+    /// # Errors
+    /// The folder holds no index or something else, or is damaged.
+    pub fn open_read_only(
+        dir: &Path,
+        chain: &'static Chain,
+        network: &'static Network,
+        memory: &Memory,
+    ) -> Result<Store, IndexError> {
+        let format = format_of(dir, chain)?;
+        let db = Arc::new(Db::open_read_only(dir, &TABLES, memory)?);
+        let wanted = Identity::new(chain, network);
+        let key = match read_identity(&db)? {
+            Some(found) if found == wanted => stored_key(&db)?,
+            found => return Err(stranger(dir, found.as_ref(), &wanted)),
+        };
+        Store::on(db, chain, network, format, key)
+    }
+
+    fn on(
+        db: Arc<Db>,
+        chain: &'static Chain,
+        network: &'static Network,
+        format: Format,
+        key: HashKey,
+    ) -> Result<Store, IndexError> {
         let mut store = Store {
             tip: read_tip(db.latest())?,
             db,
@@ -108,7 +135,7 @@ impl Store {
         if !dir.join("CURRENT").exists() {
             return Ok(None);
         }
-        let db = Db::open(dir, &TABLES, &Memory::new(8 << 20, 8 << 20))?;
+        let db = Db::open_read_only(dir, &TABLES, &Memory::new(8 << 20, 8 << 20))?;
         read_identity(&db)
     }
 
@@ -305,24 +332,38 @@ fn read_identity(db: &Db) -> Result<Option<Identity>, IndexError> {
     identity.map(Some).map_err(|_| IndexError::damaged("the identity in meta makes no sense"))
 }
 
+fn format_of(dir: &Path, chain: &Chain) -> Result<Format, IndexError> {
+    chain.format.ok_or_else(|| IndexError::Stranger {
+        dir: dir.to_owned(),
+        found: "no index".into(),
+        wanted: format!("one of {}, whose blocks this index cannot read", chain.slug),
+    })
+}
+
+fn stranger(dir: &Path, found: Option<&Identity>, wanted: &Identity) -> IndexError {
+    let found = found.map_or("no index".into(), Identity::told);
+    IndexError::Stranger { dir: dir.to_owned(), found, wanted: wanted.told() }
+}
+
+fn stored_key(db: &Db) -> Result<HashKey, IndexError> {
+    let row = db.latest().get(META, META_HASH_KEY)?;
+    let bytes = row.and_then(|row| <[u8; 16]>::try_from(&row[..]).ok());
+    bytes.map(HashKey::new).ok_or_else(|| IndexError::damaged("the key in meta is gone"))
+}
+
 /// Checks whose store it is, or makes it this one's, and gives its key.
 fn begin(db: &Db, wanted: &Identity, key: Option<HashKey>) -> Result<HashKey, IndexError> {
-    let stranger = |found: String| IndexError::Stranger {
-        dir: db.dir().to_owned(),
-        found,
-        wanted: wanted.told(),
-    };
     match read_identity(db)? {
-        Some(found) if found != *wanted => Err(stranger(found.told())),
+        Some(found) if found != *wanted => Err(stranger(db.dir(), Some(&found), wanted)),
         Some(_) => {
-            let row = db.latest().get(META, META_HASH_KEY)?;
-            let bytes = row.and_then(|row| <[u8; 16]>::try_from(&row[..]).ok());
-            let bytes = bytes.ok_or_else(|| IndexError::damaged("the key in meta is gone"))?;
+            let stored = stored_key(db)?;
             match key {
-                Some(key) if key.bytes() != &bytes => {
-                    Err(stranger("an index with another hash key".into()))
-                }
-                _ => Ok(HashKey::new(bytes)),
+                Some(key) if key != stored => Err(IndexError::Stranger {
+                    dir: db.dir().to_owned(),
+                    found: "an index with another hash key".into(),
+                    wanted: wanted.told(),
+                }),
+                _ => Ok(stored),
             }
         }
         None => {

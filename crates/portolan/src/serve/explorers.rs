@@ -77,6 +77,8 @@ impl Explorers {
         pool: &Arc<Pool>,
     ) -> Result<Arc<Index>, Failure> {
         let dir = index_dir(&config.store.dir, served.chain.slug);
+        let in_place = super::rebuilt::put_in_place(&config.store.dir, served.chain.slug);
+        in_place.map_err(|error| Failure::new(error.to_string()))?;
         let open = || Store::open(&dir, served.chain, served.network, &self.memory, None);
         let named =
             |error| Failure::new(format!("chain.{}: its index: {error}", served.chain.slug));

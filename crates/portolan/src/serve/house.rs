@@ -15,6 +15,7 @@ use node::Pool;
 use tokio::task::JoinHandle;
 
 use super::chains::Chains;
+use super::control;
 use super::explorers::Explorers;
 use super::health::Health;
 use crate::config::{Config, ListenerTls};
@@ -35,6 +36,9 @@ pub(crate) struct Services {
 struct ExplorerRoom {
     explorer: Arc<Explorer>,
     indexes: Explorers,
+    /// The same indexes for the control socket.
+    shared: control::Indexes,
+    _control: control::Control,
     address: SocketAddr,
 }
 
@@ -170,6 +174,7 @@ impl House {
         };
         if let Some(room) = &mut self.explorer {
             let services = room.indexes.take(&config, &pools)?;
+            *room.shared.lock().unwrap_or_else(PoisonError::into_inner) = room.indexes.indexes();
             room.explorer.reload(services, config.explorer.settings());
         }
         renewed.into_iter().for_each(listen::Renewed::put);
@@ -275,7 +280,10 @@ fn explorer_room(
     let mut indexes = Explorers::new(config);
     let services = indexes.take(config, pools)?;
     let explorer = Explorer::new(Arc::clone(meter), services, config.explorer.settings());
-    Ok(ExplorerRoom { explorer: Arc::new(explorer), indexes, address: config.explorer.listen })
+    let shared = Arc::new(Mutex::new(indexes.indexes()));
+    let control = control::listen(&config.store.dir, Arc::clone(&shared))?;
+    let (explorer, address) = (Arc::new(explorer), config.explorer.listen);
+    Ok(ExplorerRoom { explorer, indexes, shared, _control: control, address })
 }
 
 /// The certificate of a listener, if it has one.

@@ -1,0 +1,192 @@
+//! The audit of an index: every row held against the transactions' records, and those against
+//! the headers' hashes.
+//!
+//! The records are walked once in chain order, and what each adds to every other table is folded
+//! into sums; then the other tables are walked and folded the same way. The sums are kept apart by
+//! the first 12 bits of a key, with a secret drawn for the run, so that two faults cannot cancel
+//! each other. Where sums differ, the records are walked once more and the rows of those keys
+//! alone are worked out in memory, so that each faulty row is named.
+//!
+//! Memory: a few hundred kB while nothing is wrong; then what 32 of 4,096 parts of the scripts
+//! and unspent outputs need. Time: one read of every record, and one of each record that an input
+//! names. Leaves the node to its caller; [`Verdict::against`] reads what the node says.
+
+mod blocks;
+mod exact;
+mod faults;
+mod ids;
+mod node;
+mod records;
+mod scripts;
+mod sums;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use super::store::{Identity, Store};
+use super::tip::Tip;
+use crate::IndexError;
+use exact::Exact;
+use faults::Faults;
+use sums::{BUCKETS, Sums};
+
+pub use node::Agreement;
+
+/// So many parts are worked out row by row; of others one fault each is told.
+const EXACT_BUCKETS: usize = 32;
+
+/// What an audit found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// The tip that was audited; none of an index without a block.
+    pub tip: Option<Tip>,
+    /// Blocks.
+    pub blocks: u64,
+    /// Transactions.
+    pub transactions: u64,
+    /// Scripts that were ever paid.
+    pub scripts: u64,
+    /// Unspent outputs.
+    pub unspent_outputs: u64,
+    /// What they add up to, in the smallest unit.
+    pub unspent_total: u128,
+    /// The first 100 faults, each with its table and key.
+    pub faults: Vec<String>,
+    /// All faults.
+    pub fault_count: u64,
+}
+
+/// How far an audit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being walked: `blocks`, `ids`, `scripts`, and again with ` again` where faults are
+    /// looked for.
+    pub step: &'static str,
+    /// Blocks, ids or scripts that are done.
+    pub done: u64,
+    /// How many there are, where it is known.
+    pub total: Option<u64>,
+}
+
+impl Store {
+    /// Holds every row of the index against every other.
+    ///
+    /// # Errors
+    /// The engine cannot read. Rows that make no sense are faults of the verdict.
+    pub fn verify(&self, mut progress: impl FnMut(Progress)) -> Result<Verdict, IndexError> {
+        let mut verdict = Verdict { tip: self.tip(), ..Verdict::default() };
+        let mut faults = Faults::default();
+        self.audit_meta(&mut faults)?;
+        let mut expected = Sums::draw()?;
+        let mut found = expected.empty();
+        let (blocks, transactions) =
+            self.walk_records(&mut expected, &mut faults, &mut said("blocks", &mut progress))?;
+        (verdict.blocks, verdict.transactions) = (blocks, transactions);
+        self.audit_hashes(blocks, &mut faults)?;
+        self.walk_ids(&mut found, &mut faults, &mut said("ids", &mut progress))?;
+        let walked =
+            self.walk_scripts(&mut found, &mut faults, &mut said("scripts", &mut progress))?;
+        verdict.scripts = walked.scripts;
+        verdict.unspent_outputs = walked.unspent_outputs;
+        verdict.unspent_total = walked.unspent_total;
+        self.name_faults(&expected, &found, &mut faults, &mut progress)?;
+        (verdict.faults, verdict.fault_count) = faults.into_parts();
+        Ok(verdict)
+    }
+
+    /// Works out the rows whose sums differ, and tells each that is not as it should be.
+    fn name_faults(
+        &self,
+        expected: &Sums,
+        found: &Sums,
+        faults: &mut Faults,
+        progress: &mut impl FnMut(Progress),
+    ) -> Result<(), IndexError> {
+        let differing = expected.differing(found);
+        let named: BTreeSet<usize> = differing.iter().copied().take(EXACT_BUCKETS).collect();
+        if named.is_empty() {
+            return Ok(());
+        }
+        let mut exact = Exact::of(&named);
+        // What the records and the walks themselves show was told before.
+        let mut told = Faults::default();
+        self.walk_records(&mut exact, &mut told, &mut said("blocks again", progress))?;
+        self.walk_ids(&mut exact, &mut told, &mut said("ids again", progress))?;
+        self.walk_scripts(&mut exact, &mut told, &mut said("scripts again", progress))?;
+        exact.tell(faults);
+        for bucket in differing.iter().skip(EXACT_BUCKETS) {
+            faults.tell("all tables", &[], format!("rows differ in part {bucket} of {BUCKETS}"));
+        }
+        Ok(())
+    }
+
+    /// The rows of `meta` say what the open store goes by, and there are no others.
+    fn audit_meta(&self, faults: &mut Faults) -> Result<(), IndexError> {
+        use super::schema::{META, META_HASH_KEY, META_IDENTITY, META_TIP};
+
+        let identity = Identity::new(self.chain(), self.network());
+        let mut seen = 0;
+        let mut rows = self.db().latest().rows(META);
+        while let Some((key, value)) = rows.here()? {
+            let sound = match key {
+                META_TIP => self.tip().is_some_and(|tip| tip.bytes() == value),
+                META_IDENTITY => {
+                    serde_json::from_slice(value).is_ok_and(|it: Identity| it == identity)
+                }
+                META_HASH_KEY => value == self.key().bytes(),
+                _ => false,
+            };
+            seen += u32::from(sound);
+            if !sound {
+                faults.tell("meta", key, "is not what the index goes by");
+            }
+            rows.step();
+        }
+        if seen < 2 + u32::from(self.tip().is_some()) {
+            faults.tell("meta", &[], "lacks a row");
+        }
+        Ok(())
+    }
+}
+
+/// What becomes of a record's parts, and of the rows that should follow from them.
+///
+/// The records come first, in chain order, then the rows; both tell the same things.
+trait Tally {
+    /// A transaction's row in `txnum_by_txid`.
+    fn id(&mut self, key: [u8; 11]);
+    /// A transaction touches a script. Of one script these come in ascending order.
+    fn touch(&mut self, script: super::script_id::ScriptId, txnum: u64);
+    /// An output pays a script.
+    fn pay(&mut self, script: super::script_id::ScriptId, value: u64);
+    /// An input takes from a script.
+    fn spend(&mut self, script: super::script_id::ScriptId, value: u64);
+    /// There is an unspent output more.
+    fn make(&mut self, key: &[u8; 26], row: &[u8; 33]);
+    /// There is an unspent output less.
+    fn unmake(&mut self, key: &[u8; 26], row: &[u8; 33]);
+}
+
+/// Rows as they are found.
+trait Audit {
+    /// A key of `txnum_by_txid`.
+    fn found_id(&mut self, key: &[u8; 11]);
+    /// A row of `totals_by_script`.
+    fn found_totals(&mut self, script: super::script_id::ScriptId, totals: &super::totals::Totals);
+    /// Some of the transactions of a script: those of a chunk, or those inline as chunk 0.
+    fn found_history(&mut self, script: super::script_id::ScriptId, chunk: u32, txnums: &[u64]);
+    /// A row of `unspent_by_script`.
+    fn found_unspent(&mut self, key: &[u8; 26], row: &[u8]);
+}
+
+/// Told now and then how far a walk is.
+type Told<'a> = dyn FnMut(u64, Option<u64>) + 'a;
+
+fn said<'a>(
+    step: &'static str,
+    progress: &'a mut impl FnMut(Progress),
+) -> impl FnMut(u64, Option<u64>) + 'a {
+    move |done, total| progress(Progress { step, done, total })
+}

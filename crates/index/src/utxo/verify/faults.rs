@@ -1,0 +1,28 @@
+//! What an audit finds wrong.
+//!
+//! Invariant: all faults are counted, and the first ones are kept.
+
+/// So many faults are told in words.
+const KEPT: usize = 100;
+
+/// Faults that were found so far.
+#[derive(Default)]
+pub(super) struct Faults {
+    kept: Vec<String>,
+    count: u64,
+}
+
+impl Faults {
+    /// Notes what is wrong with a row.
+    pub(super) fn tell(&mut self, table: &str, key: &[u8], what: impl std::fmt::Display) {
+        if self.kept.len() < KEPT {
+            self.kept.push(format!("{table} {}: {what}", const_hex::encode(key)));
+        }
+        self.count += 1;
+    }
+
+    /// The first faults, and how many there are.
+    pub(super) fn into_parts(self) -> (Vec<String>, u64) {
+        (self.kept, self.count)
+    }
+}

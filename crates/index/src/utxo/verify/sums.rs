@@ -1,0 +1,148 @@
+//! What all rows add up to, in 4,096 parts, so that nothing has to be kept in memory.
+//!
+//! Invariant: the same rows have the same sums whatever their order; other rows have others, but
+//! for a chance of 1 in 2^100 or so, because the hashes are keyed by a secret of the run.
+
+use std::hash::Hasher;
+
+use siphasher::sip128::{Hasher128, SipHasher24};
+
+use super::{Audit, Tally};
+use crate::IndexError;
+use crate::utxo::script_id::ScriptId;
+use crate::utxo::totals::Totals;
+
+/// Parts of each table, by the first 12 bits of its keys.
+pub(super) const BUCKETS: usize = 4096;
+
+/// The part of a key.
+pub(super) fn bucket(key: &[u8]) -> usize {
+    match key {
+        [first, second, ..] => usize::from(*first) << 4 | usize::from(*second) >> 4,
+        _ => 0,
+    }
+}
+
+/// What the rows of one part add up to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Part {
+    ids: u128,
+    histories: u128,
+    totals: u128,
+    unspent: u128,
+}
+
+/// Sums of all parts.
+pub(super) struct Sums {
+    secret: [u8; 16],
+    parts: Vec<Part>,
+}
+
+/// The weights of the numbers of a totals row: the first is 1, the others are any large odd ones
+/// (digits of the square root of 2), so that no plausible fault of one number undoes that of
+/// another.
+const UNSPENT_COUNT: u128 = 0x6a09_e667_f3bc_c908_b2fb_1366_ea95_7d3f;
+const RECEIVED: u128 = 0x3e3a_dec1_7512_775a_5a09_4dd5_9b1d_b1a3;
+const SENT: u128 = 0x7f4a_7c15_9e37_79b9_f39c_c060_5ced_c835;
+
+impl Sums {
+    /// Nothing yet, with a new secret.
+    pub(super) fn draw() -> Result<Sums, IndexError> {
+        let mut secret = [0; 16];
+        getrandom::fill(&mut secret).map_err(|error| IndexError::damaged(error.to_string()))?;
+        Ok(Sums { secret, parts: vec![Part::default(); BUCKETS] })
+    }
+
+    /// Nothing yet, with the same secret.
+    pub(super) fn empty(&self) -> Sums {
+        Sums { secret: self.secret, parts: vec![Part::default(); BUCKETS] }
+    }
+
+    /// The parts in which two differ.
+    pub(super) fn differing(&self, other: &Sums) -> Vec<usize> {
+        (0..BUCKETS).filter(|bucket| self.parts[*bucket] != other.parts[*bucket]).collect()
+    }
+
+    fn hash(&self, parts: &[&[u8]]) -> u128 {
+        let mut hasher = SipHasher24::new_with_key(&self.secret);
+        for part in parts {
+            hasher.write_usize(part.len());
+            hasher.write(part);
+        }
+        hasher.finish128().as_u128()
+    }
+
+    fn part(&mut self, key: &[u8]) -> &mut Part {
+        &mut self.parts[bucket(key)]
+    }
+
+    fn add_touch(&mut self, script: ScriptId, txnum: u64) {
+        let hash = self.hash(&[&script.0, &txnum.to_be_bytes()]);
+        let part = self.part(&script.0);
+        part.histories = part.histories.wrapping_add(hash);
+    }
+
+    /// Adds to the numbers of a script's totals, each with its weight.
+    fn add_totals(&mut self, script: &[u8], weighted: u128) {
+        let weighted = self.hash(&[script]).wrapping_mul(weighted);
+        let part = self.part(script);
+        part.totals = part.totals.wrapping_add(weighted);
+    }
+}
+
+impl Tally for Sums {
+    fn id(&mut self, key: [u8; 11]) {
+        self.found_id(&key);
+    }
+
+    fn touch(&mut self, script: ScriptId, txnum: u64) {
+        self.add_touch(script, txnum);
+        self.add_totals(&script.0, 1);
+    }
+
+    fn pay(&mut self, script: ScriptId, value: u64) {
+        self.add_totals(&script.0, RECEIVED.wrapping_mul(value.into()));
+    }
+
+    fn spend(&mut self, script: ScriptId, value: u64) {
+        self.add_totals(&script.0, SENT.wrapping_mul(value.into()));
+    }
+
+    fn make(&mut self, key: &[u8; 26], row: &[u8; 33]) {
+        self.found_unspent(key, row);
+        self.add_totals(&key[..10], UNSPENT_COUNT);
+    }
+
+    fn unmake(&mut self, key: &[u8; 26], row: &[u8; 33]) {
+        let hash = self.hash(&[key, row]);
+        let part = self.part(key);
+        part.unspent = part.unspent.wrapping_sub(hash);
+        self.add_totals(&key[..10], UNSPENT_COUNT.wrapping_neg());
+    }
+}
+
+impl Audit for Sums {
+    fn found_id(&mut self, key: &[u8; 11]) {
+        let hash = self.hash(&[key]);
+        let part = self.part(key);
+        part.ids = part.ids.wrapping_add(hash);
+    }
+
+    fn found_totals(&mut self, script: ScriptId, totals: &Totals) {
+        let unspent = UNSPENT_COUNT.wrapping_mul(totals.unspent_count.into());
+        let received = RECEIVED.wrapping_mul(totals.received);
+        let sent = SENT.wrapping_mul(totals.sent);
+        let weighted = u128::from(totals.tx_count).wrapping_add(unspent);
+        self.add_totals(&script.0, weighted.wrapping_add(received).wrapping_add(sent));
+    }
+
+    fn found_history(&mut self, script: ScriptId, _chunk: u32, txnums: &[u64]) {
+        txnums.iter().for_each(|txnum| self.add_touch(script, *txnum));
+    }
+
+    fn found_unspent(&mut self, key: &[u8; 26], row: &[u8]) {
+        let hash = self.hash(&[key, row]);
+        let part = self.part(key);
+        part.unspent = part.unspent.wrapping_add(hash);
+    }
+}
