@@ -4,9 +4,11 @@
 
 mod addresses;
 mod caching;
+mod forged;
 mod metering;
 mod phases;
 mod recording;
 mod requests;
 mod rig;
 mod search;
+mod silence;

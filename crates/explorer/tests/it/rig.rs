@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use explorer::{ChainService, Explorer, Settings};
 use index::Memory;
-use index::utxo::{HashKey, Index, Store, SyncOptions};
+use index::utxo::{HashKey, Index, Standing, Store, SyncOptions};
 use listen::{Drain, Limits};
 use meter::{Admin, Clock, KeyOptions, Meter, PlanConfig, Plans, Service};
 use node::{NodeConfig, Pool, PoolConfig};
@@ -19,6 +19,8 @@ use testkit::{Answer, Connection};
 pub struct Plan {
     /// Chains whose recorded nodes are followed.
     pub followed: Vec<&'static str>,
+    /// Another node of a chain, by its address.
+    pub at: Vec<(&'static str, String)>,
     /// Chains that are configured and have no index.
     pub bare: Vec<&'static str>,
     pub settings: Settings,
@@ -31,7 +33,7 @@ pub struct Plan {
 /// An index that follows a recorded node.
 pub struct Followed {
     pub slug: &'static str,
-    /// None: the node is gone.
+    /// None: the node is no recorded one, or gone.
     pub node: Option<Replay>,
     url: String,
     /// None while it is restarted.
@@ -88,6 +90,7 @@ impl Plan {
     pub fn of(followed: &[&'static str]) -> Plan {
         Plan {
             followed: followed.to_vec(),
+            at: Vec::new(),
             bare: Vec::new(),
             settings: Settings::default(),
             plans: plans(100_000, None, None, Some(10_000)),
@@ -95,6 +98,11 @@ impl Plan {
             options: KeyOptions::default(),
             clock: Clock::system(),
         }
+    }
+
+    /// An explorer of one chain, on a node that is not a recorded one.
+    pub fn at(slug: &'static str, url: String) -> Plan {
+        Plan { at: vec![(slug, url)], ..Plan::of(&[]) }
     }
 
     pub async fn start(self) -> Rig {
@@ -109,6 +117,7 @@ impl Plan {
         for slug in self.followed {
             followed.push(Followed::start(slug).await);
         }
+        followed.extend(self.at.into_iter().map(|(slug, url)| Followed::at(slug, url, None)));
         let explorer = Explorer::new(Arc::clone(&meter), Vec::new(), self.settings.clone());
         let explorer = Arc::new(explorer);
         let listener = listen::bind("explorer", "127.0.0.1:0".parse().unwrap()).unwrap();
@@ -131,7 +140,7 @@ impl Plan {
             _dir: dir,
         };
         rig.publish();
-        for followed in &rig.followed {
+        for followed in rig.followed.iter().filter(|followed| followed.node.is_some()) {
             followed.in_sync(Phase::A).await;
         }
         rig
@@ -141,9 +150,12 @@ impl Plan {
 impl Followed {
     async fn start(slug: &'static str) -> Followed {
         let node = Replay::start(slug, ReplayOptions::default()).await.unwrap();
+        Followed::at(slug, node.url(), Some(node))
+    }
+
+    fn at(slug: &'static str, url: String, node: Option<Replay>) -> Followed {
         let dir = TempDir::new().unwrap();
-        let url = node.url();
-        let mut followed = Followed { slug, node: Some(node), url, running: None, dir };
+        let mut followed = Followed { slug, node, url, running: None, dir };
         followed.follow();
         followed
     }
@@ -178,14 +190,18 @@ impl Followed {
     /// Waits until the index is at the tip of a phase.
     pub async fn in_sync(&self, phase: Phase) {
         let expected = crate::recording::expected(self.slug, phase);
-        for _ in 0..2400 {
-            let standing = self.index().standing();
-            if standing.in_sync && expected["tip"] == standing.height {
+        self.stands(|standing| standing.in_sync && expected["tip"] == standing.height).await;
+    }
+
+    /// Waits until the index stands so with its node.
+    pub async fn stands(&self, so: impl Fn(&Standing) -> bool) {
+        for _ in 0..4800 {
+            if so(&self.index().standing()) {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(25)).await;
         }
-        panic!("{} is not in sync: {:?}", self.slug, self.index().standing());
+        panic!("{} stands otherwise: {:?}", self.slug, self.index().standing());
     }
 }
 
