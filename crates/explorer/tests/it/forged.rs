@@ -147,6 +147,33 @@ async fn what_waits_comes_and_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_came_at_once_stands_in_the_order_of_its_ids() {
+    let mut stage = Stage::of("btc").await;
+    let script = key_hash_script(1);
+    let account = format!("/address/{}", address("btc", &script));
+    let coins: Vec<ForgedTransaction> = (0..12).map(|_| stage.mine(&[])).collect();
+    let waiting: Vec<ForgedTransaction> = coins
+        .iter()
+        .map(|coin| Draft::new().spend(coin.output(0)).pay(1000, &script).finish())
+        .collect();
+    stage.node.mempool(waiting.iter().map(|one| one.raw.clone()).collect()).unwrap();
+    stage.settled(12).await;
+    let list = stage.ok(&format!("{account}/txs")).await;
+    let shown: Vec<(std::cmp::Reverse<u64>, String)> = list["txs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tx| {
+            let seen = tx["time"].as_u64().unwrap();
+            (std::cmp::Reverse(seen), tx["txid"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    assert!(shown.is_sorted(), "{shown:?}");
+    let listed = stage.ok("/mempool").await["txids"].clone();
+    assert_eq!(listed, json!(ids(&list["txs"])));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn long_lists_are_cut_where_they_say_so() {
     let mut stage = Stage::of("btc").await;
     let coinbase = stage.mine(&[]);

@@ -43,8 +43,31 @@ pub(crate) struct Touch {
 pub(crate) struct PoolScript {
     pub(crate) received: u128,
     pub(crate) sent: u128,
-    /// Newest first seen first, then by id.
-    pub(crate) order: Vec<(Reverse<u64>, Hash32)>,
+    /// Its transactions in their order.
+    pub(crate) order: Vec<Turn>,
+}
+
+/// A waiting transaction's place in lists: newest first seen first, then by id as it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Turn {
+    first_seen: Reverse<u64>,
+    /// The id's bytes as they are shown, which is the reverse of their order on the wire.
+    shown: [u8; 32],
+}
+
+impl Turn {
+    fn of(first_seen: u64, txid: &Hash32) -> Turn {
+        let mut shown = *txid.wire();
+        shown.reverse();
+        Turn { first_seen: Reverse(first_seen), shown }
+    }
+
+    /// The transaction.
+    pub(crate) fn txid(&self) -> Hash32 {
+        let mut wire = self.shown;
+        wire.reverse();
+        Hash32::from_wire(wire)
+    }
 }
 
 /// The pool. A clone shares everything that does not change.
@@ -53,7 +76,7 @@ pub struct Mempool {
     entries: HashTrieMapSync<Hash32, Arc<Entry>>,
     by_script: HashTrieMapSync<ScriptId, Arc<PoolScript>>,
     spends: HashTrieMapSync<OutPoint, Hash32>,
-    order: RedBlackTreeMapSync<(Reverse<u64>, Hash32), ()>,
+    order: RedBlackTreeMapSync<Turn, ()>,
     /// Ids of transactions that the bound left no room for.
     unread: HashTrieSetSync<Hash32>,
     bytes: u64,
@@ -79,7 +102,7 @@ impl Mempool {
 
     /// The ids of the newest, newest first seen first.
     pub fn newest(&self, limit: usize) -> Vec<Hash32> {
-        let held = self.order.keys().map(|(_, txid)| *txid);
+        let held = self.order.keys().map(Turn::txid);
         held.chain(self.unread.iter().copied()).take(limit).collect()
     }
 
@@ -133,17 +156,17 @@ impl Mempool {
             }
             self.spends.insert_mut(previous, txid);
         }
-        let place = (Reverse(entry.first_seen), txid);
+        let turn = Turn::of(entry.first_seen, &txid);
         for touch in &entry.touches {
             let mut script = self.by_script.get(&touch.script).cloned().unwrap_or_default();
             let of = Arc::make_mut(&mut script);
             of.received += touch.received;
             of.sent += touch.sent;
-            let at = of.order.partition_point(|other| *other < place);
-            of.order.insert(at, place);
+            let at = of.order.partition_point(|other| *other < turn);
+            of.order.insert(at, turn);
             self.by_script.insert_mut(touch.script, script);
         }
-        self.order.insert_mut(place, ());
+        self.order.insert_mut(turn, ());
         self.unread.remove_mut(&txid);
         self.bytes += self.size_of(&entry.record);
         self.memory += entry.memory;
@@ -155,26 +178,26 @@ impl Mempool {
         self.unread.remove_mut(txid);
         let Some(entry) = self.entries.get(txid).cloned() else { return };
         self.entries.remove_mut(txid);
-        let place = (Reverse(entry.first_seen), *txid);
-        self.order.remove_mut(&place);
+        let turn = Turn::of(entry.first_seen, txid);
+        self.order.remove_mut(&turn);
         for previous in entry.inputs.iter().filter_map(InputView::previous) {
             if self.spender(&previous) == Some(*txid) {
                 self.spends.remove_mut(&previous);
             }
         }
         for touch in &entry.touches {
-            self.untouch(touch, &place);
+            self.untouch(touch, &turn);
         }
         self.bytes = self.bytes.saturating_sub(self.size_of(&entry.record));
         self.memory = self.memory.saturating_sub(entry.memory);
     }
 
-    fn untouch(&mut self, touch: &Touch, place: &(Reverse<u64>, Hash32)) {
+    fn untouch(&mut self, touch: &Touch, turn: &Turn) {
         let Some(mut script) = self.by_script.get(&touch.script).cloned() else { return };
         let of = Arc::make_mut(&mut script);
         of.received = of.received.saturating_sub(touch.received);
         of.sent = of.sent.saturating_sub(touch.sent);
-        if let Ok(at) = of.order.binary_search(place) {
+        if let Ok(at) = of.order.binary_search(turn) {
             of.order.remove(at);
         }
         match script.order.is_empty() {

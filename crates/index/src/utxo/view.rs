@@ -12,7 +12,7 @@ use chain::utxo::OutPoint;
 use super::block_row::BlockRow;
 use super::heights::Heights;
 use super::history::{CHUNK, INLINE, chunk_of, read_chunk};
-use super::mempool::Mempool;
+use super::mempool::{Mempool, Turn};
 use super::record::{OutputRecord, TransactionRecord};
 use super::schema::{
     HEIGHT_BY_HASH, HISTORY_BY_SCRIPT, TOTALS_BY_SCRIPT, UNSPENT_BY_SCRIPT, UnspentKey, UnspentRow,
@@ -278,7 +278,7 @@ impl View {
         let skipped = from.saturating_sub(in_pool);
         let wanted = count - waiting.len() as u64;
         let txnums = self.txnums(id, &totals, skipped, wanted)?;
-        let transactions = self.page(waiting.iter().map(|(_, txid)| *txid), &txnums)?;
+        let transactions = self.page(waiting.iter().map(Turn::txid), &txnums)?;
         Ok(Some(History { tx_count: totals.tx_count + in_pool, transactions }))
     }
 
