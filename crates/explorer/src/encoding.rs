@@ -33,7 +33,7 @@ impl Coding {
         for item in values.flat_map(|value| value.split(',')) {
             let mut parts = item.split(';').map(str::trim);
             let coding = parts.next().unwrap_or_default();
-            let quality = parts.find_map(|part| part.strip_prefix("q=")).map_or(1000, thousandths);
+            let quality = parts.find_map(weight).map_or(1000, thousandths);
             match coding.to_ascii_lowercase().as_str() {
                 "br" => brotli = Some(quality),
                 "gzip" | "x-gzip" => gzip = Some(quality),
@@ -99,6 +99,12 @@ impl Coding {
     }
 }
 
+/// The value of a parameter `q`, in either case.
+fn weight(parameter: &str) -> Option<&str> {
+    let (name, value) = parameter.split_once('=')?;
+    name.trim_end().eq_ignore_ascii_case("q").then(|| value.trim_start())
+}
+
 /// A quality of 0 to 1 in thousandths; what is none counts as 0.
 fn thousandths(text: &str) -> u16 {
     let quality = text.parse::<f32>().ok().filter(|quality| (0.0..=1.0).contains(quality));
@@ -124,6 +130,7 @@ mod tests {
         assert_eq!(of("GZIP"), Coding::Gzip);
         assert_eq!(of("br;q=0.5, gzip;q=0.8"), Coding::Gzip);
         assert_eq!(of("br;q=0, gzip;q=0"), Coding::Plain);
+        assert_eq!(of("br;Q=0, gzip ; Q=0"), Coding::Plain);
         assert_eq!(of("*"), Coding::Brotli);
         assert_eq!(of("*;q=0.1, br;q=0"), Coding::Gzip);
         assert_eq!(of("identity"), Coding::Plain);
