@@ -90,6 +90,11 @@ impl Trial {
 
     async fn hold(&mut self) {
         self.status().await;
+        self.hold_lists().await;
+    }
+
+    /// Everything but the status.
+    async fn hold_lists(&mut self) {
         self.blocks().await;
         for height in 0..=self.tip {
             self.block(height).await;
@@ -510,11 +515,27 @@ async fn check(slug: &'static str) {
     left_behind(&rig, slug).await;
 }
 
+/// The same, from an index that was loaded in bulk.
+async fn check_loaded(slug: &'static str) {
+    let rig = Plan { bulk_from: 1, ..Plan::of(&[slug]) }.start().await;
+    Trial::of(&rig, slug, Phase::A).await.hold_lists().await;
+    rig.followed[0].turn(Phase::B).await;
+    Trial::of(&rig, slug, Phase::B).await.hold().await;
+    left_behind(&rig, slug).await;
+}
+
 macro_rules! recorded {
     ($($slug:ident)*) => {$(
-        #[tokio::test(flavor = "multi_thread")]
-        async fn $slug() {
-            check(stringify!($slug)).await;
+        mod $slug {
+            #[tokio::test(flavor = "multi_thread")]
+            async fn block_by_block() {
+                super::check(stringify!($slug)).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread")]
+            async fn loaded_in_bulk() {
+                super::check_loaded(stringify!($slug)).await;
+            }
         }
     )*};
 }

@@ -23,6 +23,8 @@ pub struct Plan {
     pub at: Vec<(&'static str, String)>,
     /// Chains that are configured and have no index.
     pub bare: Vec<&'static str>,
+    /// An empty index that is so many blocks behind is loaded in bulk.
+    pub bulk_from: u32,
     pub settings: Settings,
     pub plans: Plans,
     pub plan: &'static str,
@@ -36,6 +38,7 @@ pub struct Followed {
     /// None: the node is no recorded one, or gone.
     pub node: Option<Replay>,
     url: String,
+    bulk_from: u32,
     /// None while it is restarted.
     running: Option<(Arc<Index>, Arc<Pool>)>,
     dir: TempDir,
@@ -92,6 +95,7 @@ impl Plan {
             followed: followed.to_vec(),
             at: Vec::new(),
             bare: Vec::new(),
+            bulk_from: 100_000,
             settings: Settings::default(),
             plans: plans(100_000, None, None, Some(10_000)),
             plan: "wide",
@@ -115,9 +119,10 @@ impl Plan {
         let key = admin.add_key("tester", self.options).unwrap();
         let mut followed = Vec::new();
         for slug in self.followed {
-            followed.push(Followed::start(slug).await);
+            followed.push(Followed::start(slug, self.bulk_from).await);
         }
-        followed.extend(self.at.into_iter().map(|(slug, url)| Followed::at(slug, url, None)));
+        let others = self.at.into_iter();
+        followed.extend(others.map(|(slug, url)| Followed::at(slug, url, None, self.bulk_from)));
         let explorer = Explorer::new(Arc::clone(&meter), Vec::new(), self.settings.clone());
         let explorer = Arc::new(explorer);
         let listener = listen::bind("explorer", "127.0.0.1:0".parse().unwrap()).unwrap();
@@ -148,14 +153,14 @@ impl Plan {
 }
 
 impl Followed {
-    async fn start(slug: &'static str) -> Followed {
+    async fn start(slug: &'static str, bulk_from: u32) -> Followed {
         let node = Replay::start(slug, ReplayOptions::default()).await.unwrap();
-        Followed::at(slug, node.url(), Some(node))
+        Followed::at(slug, node.url(), Some(node), bulk_from)
     }
 
-    fn at(slug: &'static str, url: String, node: Option<Replay>) -> Followed {
+    fn at(slug: &'static str, url: String, node: Option<Replay>, bulk_from: u32) -> Followed {
         let dir = TempDir::new().unwrap();
-        let mut followed = Followed { slug, node, url, running: None, dir };
+        let mut followed = Followed { slug, node, url, bulk_from, running: None, dir };
         followed.follow();
         followed
     }
@@ -170,8 +175,12 @@ impl Followed {
         config.nodes = vec![NodeConfig::new(self.url.as_str())];
         let pool = Pool::new(chain, network, config).unwrap();
         pool.start();
-        let poll = Duration::from_millis(50);
-        let options = SyncOptions { poll, least_free_bytes: 0, ..SyncOptions::default() };
+        let options = SyncOptions {
+            poll: Duration::from_millis(50),
+            bulk_from: self.bulk_from,
+            least_free_bytes: 0,
+            ..SyncOptions::default()
+        };
         let index = Index::start(store, Arc::clone(&pool), options);
         self.running = Some((index, pool));
     }

@@ -49,6 +49,36 @@ async fn an_index_without_a_block_says_when_to_come_back() {
     assert_eq!(rig.units_today(), (0, 7));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn while_it_loads_only_the_status_is_served() {
+    let node = StubNode::start("btc", StubOptions::default()).await.unwrap();
+    let mut forge = Forge::new(chain::find("btc").unwrap());
+    for _ in 0..1200 {
+        node.extend(&forge.mine(5000, &key_hash_script(1), &[])).unwrap();
+    }
+    let rig = Plan { bulk_from: 500, ..Plan::at("btc", node.url()) }.start().await;
+    let (mut refusals, mut heights) = (0, Vec::new());
+    loop {
+        let status = json(&rig.get("/api/v1/btc/status").await);
+        let answer = rig.get("/api/v1/btc/blocks").await;
+        heights.push(status["height"].as_u64().unwrap());
+        if answer.status == 200 {
+            // No part of the load was ever shown.
+            assert_eq!(json(&answer)[0]["height"], 1200);
+            break;
+        }
+        refused(&answer, 503, "SERVICE_UNAVAILABLE");
+        assert_eq!(answer.header("retry-after"), Some("30"));
+        assert_eq!(status["in_sync"], false);
+        refusals += 1;
+    }
+    assert!(refusals > 0);
+    assert!(heights.is_sorted(), "{heights:?}");
+    rig.followed[0].stands(|standing| standing.in_sync && standing.height == 1200).await;
+    let status = json(&rig.get("/api/v1/btc/status").await);
+    assert_eq!(status["best_hash"], forge.tip().to_string());
+}
+
 /// Waits for the explorer's own times: 30 seconds for `in_sync`, 60 for the pool.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_is_gone_is_noticed_and_may_come_back() {
