@@ -1,4 +1,6 @@
-//! The documents say what the program does: reasons, chains, metrics, paths.
+//! The documents say what the program does: reasons, chains, tables, metrics, paths, commands.
+//!
+//! The explorer's interface is held against its tables in that crate.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
@@ -59,39 +61,86 @@ fn interface_has_every_code_and_status_and_no_other() {
 }
 
 #[test]
-fn interface_has_every_chain_in_order() {
+fn interfaces_have_every_chain_in_order() {
     let slugs: Vec<&str> = chain::ALL.iter().map(|chain| chain.slug).collect();
-    let interface = text("docs/api/gateway.openapi.yaml");
-    assert!(interface.contains(&format!("enum: [{}]", slugs.join(", "))));
+    for interface in ["docs/api/gateway.openapi.yaml", "docs/api/explorer.openapi.yaml"] {
+        let chains = format!("enum: [{}]", slugs.join(", "));
+        assert!(text(interface).contains(&chains), "{interface}");
+    }
+}
+
+/// The rows of a table of refusals: status, and the reasons that share the line.
+fn told_refusals(table: &str) -> BTreeSet<(u16, &str)> {
+    let mut told = BTreeSet::new();
+    for line in table.lines() {
+        let mut cells = line.split('|').map(str::trim).skip(1);
+        let (Some(status), Some(reasons)) = (cells.next(), cells.next()) else { continue };
+        let Ok(status) = status.parse() else { continue };
+        told.extend(reasons.split(", ").map(|reason| (status, reason)));
+    }
+    told
 }
 
 #[test]
 fn operators_are_told_what_each_refusal_means() {
-    let table = text("docs/operate.md");
-    for reason in Reason::ALL {
-        let row = reason.row();
-        let told = table.lines().any(|line| {
-            line.starts_with(&format!("| {} |", row.status)) && line.contains(row.name)
-        });
-        assert!(told, "{} {}", row.status, row.name);
-    }
+    let operate = text("docs/operate.md");
+    let (_, tables) = operate.split_once("## What each refusal means").unwrap();
+    let (of_gateway, of_explorer) = tables.split_once("Of the explorer").unwrap();
+    let rows = Reason::ALL.iter().map(|reason| reason.row());
+    let rows = rows.map(|row| (row.status, row.name)).filter(|(_, name)| !name.is_empty());
+    assert_eq!(told_refusals(of_gateway), rows.collect());
+    let rows = explorer::Reason::ALL.iter().map(|reason| reason.row());
+    assert_eq!(told_refusals(of_explorer), rows.map(|row| (row.status, row.name)).collect());
 }
 
 #[test]
 fn operators_are_told_of_every_metric() {
     let told = text("docs/operate.md");
-    let sources =
-        ["crates/gateway/src/metrics.rs", "crates/portolan/src/serve/health_page.rs"].map(text);
-    let mut seen = 0;
-    for word in sources.iter().flat_map(|source| source.split('"')) {
-        let is_name = ["gateway_", "node_"].iter().any(|prefix| word.starts_with(prefix))
-            && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-        if is_name {
-            assert!(told.contains(&format!("| `{word}` |")), "{word}");
-            seen += 1;
-        }
+    let is_metric = |word: &str| {
+        let services = ["gateway_", "explorer_", "index_", "node_"];
+        services.iter().any(|service| word.starts_with(service))
+            && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    };
+    let sources = [
+        "crates/gateway/src/metrics.rs",
+        "crates/explorer/src/metrics.rs",
+        "crates/portolan/src/serve/health_page.rs",
+    ]
+    .map(text);
+    let named = sources.iter().flat_map(|source| source.split('"')).filter(|word| is_metric(word));
+    let named: BTreeSet<&str> = named.collect();
+    let rows = told.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let rows: BTreeSet<&str> = rows.filter(|word| is_metric(word)).collect();
+    assert_eq!(named, rows);
+    assert!(named.len() >= 17, "{named:?}");
+}
+
+#[test]
+fn operators_are_told_of_every_command_of_an_index() {
+    let (told, source) = (text("docs/operate.md"), text("crates/portolan/src/cli.rs"));
+    let (_, commands) = source.split_once("pub enum IndexCommand {").unwrap();
+    let (commands, _) = commands.split_once("\n}\n").unwrap();
+    let mut names =
+        commands.lines().filter_map(|line| line.strip_prefix("    ")?.strip_suffix(" {"));
+    let count = names.try_fold(0, |count, name| {
+        let call = format!("portolan index {} btc", name.to_lowercase());
+        if told.contains(&call) { Ok(count + 1) } else { Err(call) }
+    });
+    assert_eq!(count, Ok(4));
+}
+
+#[test]
+fn schema_has_every_table_of_an_index() {
+    let (schema, source) = (text("docs/schema.md"), text("crates/index/src/utxo/schema.rs"));
+    let tables = source.split("TableSpec { name: \"").skip(1);
+    let tables: Vec<&str> = tables.map(|spec| spec.split('"').next().unwrap()).collect();
+    assert_eq!(tables.len(), 8, "{tables:?}");
+    for table in tables {
+        assert!(schema.contains(&format!("| **{table}** |")), "{table}");
     }
-    assert!(seen >= 8, "{seen} metrics");
+    let (_, number) = source.split_once("FORMAT: u16 = ").unwrap();
+    let (number, _) = number.split_once(';').unwrap();
+    assert!(schema.contains(&format!("`format`, which is {number}.")), "format {number}");
 }
 
 #[test]
@@ -105,6 +154,9 @@ fn readme_has_every_chain_with_the_number_of_its_methods() {
         let cell = line.split('|').nth(4).unwrap();
         let counts = cell.split([' ', ',']).filter_map(|word| word.parse::<usize>().ok());
         assert_eq!(counts.sum::<usize>(), chain.methods().len(), "{line}");
+        // The last cell says whether the explorer keeps an index of it.
+        let indexed = line.trim_end_matches('|').rsplit('|').next().unwrap().trim();
+        assert_eq!(indexed, if chain.format.is_some() { "yes" } else { "to come" }, "{line}");
     }
 }
 
