@@ -22,7 +22,7 @@ use crate::config::{ChainConfig, Config};
 use crate::failure::Failure;
 use crate::log;
 use crate::run::variables;
-use crate::serve::{House, Services, Signals, end};
+use crate::serve::{House, Services, Signals, end, shut_down};
 
 /// The account that the key belongs to, and its plan.
 const NAME: &str = "demo";
@@ -51,7 +51,7 @@ pub(crate) fn run(
         (None, None) => PathBuf::new(),
     };
     let code = runtime.block_on(demo(args, base, dir, output));
-    runtime.shutdown_background();
+    shut_down(runtime);
     if let Some(temporary) = temporary {
         temporary.close()?;
     }

@@ -42,8 +42,7 @@ pub(crate) fn run(
         Services { gateway: wanted(ServiceName::Gateway), explorer: wanted(ServiceName::Explorer) };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let code = runtime.block_on(serve(file.map(Path::to_owned), config, services));
-    // A stalled name look-up must not hold up an end that was asked for.
-    runtime.shutdown_background();
+    shut_down(runtime);
     code
 }
 
@@ -67,6 +66,13 @@ async fn serve(
             Signal::End => return Ok(end(house, signals, grace).await),
         }
     }
+}
+
+/// Ends a runtime: waits until its tasks have let go of what they hold, since the engine under the
+/// indexes must be closed before the process ends. A stalled name look-up holds that up for two
+/// seconds at most.
+pub(crate) fn shut_down(runtime: tokio::runtime::Runtime) {
+    runtime.shutdown_timeout(std::time::Duration::from_secs(2));
 }
 
 /// Drains; a second signal ends at once.

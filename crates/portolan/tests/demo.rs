@@ -12,7 +12,7 @@ mod program;
 use std::fs;
 use std::net::SocketAddr;
 
-use program::{Folder, call};
+use program::{Folder, ask, call};
 use serde_json::Value;
 
 const TIPS: [(&str, &str); 9] = [
@@ -42,8 +42,17 @@ fn each_of_nine_chains_answers_with_the_key() {
     let line = demo.line();
     let ready: Value = serde_json::from_str(&line).unwrap();
     let names: Vec<&String> = ready.as_object().unwrap().keys().collect();
-    assert_eq!(names, ["gateway", "key"]);
+    assert_eq!(names, ["explorer", "gateway", "key"]);
     let (gateway, key) = (address(&ready["gateway"]), ready["key"].as_str().unwrap());
+    let explorer = address(&ready["explorer"]);
+    for chain in ["btc", "ltc", "doge", "bch", "xec"] {
+        let status = ask(explorer, &format!("/api/v1/{chain}/status"), key);
+        assert_eq!(status.status, 200, "{chain}: {status:?}");
+        let status = status.json();
+        assert_eq!(status["in_sync"], true, "ready means in sync: {status}");
+        let block = ask(explorer, &format!("/api/v1/{chain}/block/{}", status["height"]), key);
+        assert_eq!(block.json()["hash"], status["best_hash"], "{block:?}");
+    }
     for (chain, tip) in TIPS {
         let answer = call(gateway, chain, key, tip);
         assert_eq!(answer.status, 200, "{chain}: {answer:?}");
@@ -84,7 +93,8 @@ fn people_are_told_what_to_try() {
         assert!(!line.is_empty(), "{text}");
         text += &line;
     }
-    assert_eq!(text.matches("curl -s http://127.0.0.1:").count(), 9, "{text}");
+    assert_eq!(text.matches("/v1/rpc/").count(), 9, "{text}");
+    assert_eq!(text.matches("/status -H").count(), 5, "{text}");
     assert!(text.contains("export KEY=ptl_"), "{text}");
     demo.signal("INT");
     assert!(demo.wait().success());

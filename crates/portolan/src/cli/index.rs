@@ -20,7 +20,7 @@ use super::output::{Output, number, table};
 use crate::config::{Config, Served};
 use crate::failure::Failure;
 use crate::log;
-use crate::serve::{control, index_dir, rebuilt};
+use crate::serve::{control, index_dir, rebuilt, shut_down};
 
 /// A first load does so many transactions a second on two cores, with room to spare.
 const LOAD_TX_PER_SEC: u64 = 100_000;
@@ -279,7 +279,7 @@ fn rebuild(config: &Config, slug: &str, output: Output) -> Result<ExitCode, Fail
     let dir = rebuilt::folder(&config.store.dir, slug);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let made = runtime.block_on(make(config, &served, &dir));
-    runtime.shutdown_background();
+    shut_down(runtime);
     made?;
     rebuilt::mark_ready(&config.store.dir, slug)?;
     let in_place = match rebuilt::put_in_place(&config.store.dir, slug) {

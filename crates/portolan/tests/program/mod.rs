@@ -39,6 +39,10 @@ impl Folder {
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("PORTOLAN__")) {
             command.env_remove(name);
         }
+        // Tests run side by side: none may want the address that an explorer has by default.
+        if words.contains(&"serve") {
+            command.env("PORTOLAN__EXPLORER__LISTEN", "127.0.0.1:0");
+        }
         command
     }
 
@@ -227,4 +231,10 @@ fn unchunked(mut rest: &str) -> String {
 /// Posts one call.
 pub fn call(address: SocketAddr, chain: &str, key: &str, body: &str) -> Answer {
     http(address, "POST", &format!("/v1/rpc/{chain}"), key, body).expect("somebody listens")
+}
+
+/// Asks the explorer.
+#[allow(dead_code, reason = "not every test that starts the program asks its explorer")]
+pub fn ask(address: SocketAddr, path: &str, key: &str) -> Answer {
+    http(address, "GET", path, key, "").expect("somebody listens")
 }
