@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use node::{Node, Pool, Tried, Unusable};
+use node::{Node, Pool, Standing as Probed, Tried};
 use tokio::sync::watch;
 
 use super::index::{Index, Standing};
@@ -24,6 +24,11 @@ use super::store::Store;
 use super::upstream::{self, Best, UpstreamError};
 use super::view::View;
 use crate::{IndexError, ReadError};
+
+/// A node that is so many blocks behind the best one is not stayed with (decision G11).
+const LAG: u64 = 2;
+/// Between two looks at the nodes' probes while none can be asked.
+const NO_NODE: Duration = Duration::from_millis(100);
 
 /// How an index is kept at the tip.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,23 +156,39 @@ impl Sync {
     async fn run(mut self) {
         let mut woken = self.pool.woken();
         loop {
-            let round = self.round().await;
-            let at_once = matches!(round, Ok(Pass::Moved | Pass::Unfinished));
+            let mut end = self.end.clone();
+            let round = tokio::select! {
+                round = self.round() => round,
+                // A node that hangs must not hold up an end that was asked for.
+                () = asked(&mut end) => Err(Trouble::Ended),
+            };
+            let pause = match &round {
+                Ok(Pass::Moved | Pass::Unfinished) => Duration::from_millis(20),
+                Err(Trouble::NoNode) => self.options.poll.min(NO_NODE),
+                _ => self.options.poll,
+            };
             match round {
                 Ok(_) => self.told = None,
-                Err(Trouble::Ended) => return,
+                Err(Trouble::Ended) => return self.settle().await,
                 Err(trouble) => self.tell(&trouble),
             }
             self.stand(None);
-            let pause = if at_once { Duration::from_millis(20) } else { self.options.poll };
             tokio::select! {
-                () = asked(&mut self.end) => return,
+                () = asked(&mut self.end) => return self.settle().await,
                 () = tokio::time::sleep(pause) => {}
                 changed = woken.changed() => if changed.is_err() {
                     tokio::time::sleep(pause).await;
                 },
             }
         }
+    }
+
+    /// Waits until a change that is under way is on the disk.
+    async fn settle(&self) {
+        let store = Arc::clone(&self.store);
+        let wait = move || drop(store.lock().unwrap_or_else(PoisonError::into_inner));
+        // It cannot be cut off: it only waits.
+        let _ = tokio::task::spawn_blocking(wait).await;
     }
 
     /// Logs a trouble once, and what stands in the way of every block also in the standing.
@@ -210,26 +231,29 @@ impl Sync {
         Ok(pass?)
     }
 
-    /// The node that gave us our tip, if it can be asked; else the best one.
+    /// The node that gave us our tip, if it can be asked and was not left behind; else the best
+    /// one. Rows are for good, so nothing is taken from a node before a probe knew its chain.
     fn node(&self) -> Result<Arc<Node>, Trouble> {
-        let usable = |node: &Arc<Node>| {
-            let state = node.state();
-            state.usable() && !state.ejected
-        };
         let nodes = self.pool.nodes();
-        let last = nodes.iter().find(|node| Some(node.id()) == self.last_node && usable(node));
-        if let Some(node) = last {
-            return Ok(Arc::clone(node));
-        }
-        match self.pool.pick(&Tried::new()) {
-            Ok(node) => Ok(node),
-            // A node that is still downloading can be followed while it does.
-            Err(Unusable::Syncing) => {
-                let syncing = nodes.into_iter().find(|node| node.state().syncing());
-                syncing.ok_or(Trouble::NoNode)
+        let mut tried = Tried::new();
+        let best = loop {
+            match self.pool.pick(&tried) {
+                Ok(node) if node.state().standing != Probed::Unprobed => break node,
+                Ok(unknown) => tried.add(&unknown),
+                // A node that is still downloading can be followed while it does.
+                Err(_) => {
+                    let syncing = nodes.iter().find(|node| node.state().syncing());
+                    return syncing.map(Arc::clone).ok_or(Trouble::NoNode);
+                }
             }
-            Err(_) => Err(Trouble::NoNode),
-        }
+        };
+        let ready = |node: &Arc<Node>| {
+            let state = node.state();
+            state.standing == Probed::Ready && !state.ejected
+        };
+        let last = nodes.iter().find(|node| Some(node.id()) == self.last_node && ready(node));
+        let left_behind = |last: &Arc<Node>| last.height().map(|it| it + LAG) < best.height();
+        Ok(last.filter(|last| !left_behind(last)).map_or(best.clone(), Arc::clone))
     }
 
     fn store(&self) -> MutexGuard<'_, Store> {
