@@ -60,7 +60,7 @@ async fn parameters_are_plain_numbers_within_bounds_given_once() {
         "1'%20or%201=1",
         "99999999999999999999999999999999999999999999999999",
     ];
-    for path in [format!("/block/7/txs"), format!("/address/{address}/txs")] {
+    for path in ["/block/7/txs".to_owned(), format!("/address/{address}/txs")] {
         let path = format!("/api/v1/btc{path}");
         for value in bad {
             for name in ["page", "page_size"] {

@@ -171,8 +171,8 @@ impl Followed {
         let key = Some(HashKey::new([7; 16]));
         let memory = Memory::default();
         let store = Store::open(self.dir.path(), chain, network, &memory, key).unwrap();
-        let mut config = PoolConfig::default();
-        config.nodes = vec![NodeConfig::new(self.url.as_str())];
+        let nodes = vec![NodeConfig::new(self.url.as_str())];
+        let config = PoolConfig { nodes, ..PoolConfig::default() };
         let pool = Pool::new(chain, network, config).unwrap();
         pool.start();
         let options = SyncOptions {
