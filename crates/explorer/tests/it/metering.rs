@@ -415,3 +415,47 @@ async fn many_at_once_are_counted_one_by_one() {
     }
     assert_eq!((answered, rig.units_today()), (150, (0, 150)));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_plans_that_are_built_in_have_their_numbers() {
+    let plans = Plans::default();
+    let rows = [
+        ("Free", 5, 10_000, 300_000),
+        ("Starter", 15, 200_000, 5_000_000),
+        ("Pro", 40, 1_000_000, 25_000_000),
+    ];
+    for (plan, burst, daily, monthly) in rows {
+        let plan = Plan { plan, plans: plans.clone(), ..Plan::of(&["btc"]) };
+        let answer = plan.start().await.get(BLOCK).await;
+        let numbers = [burst, burst - 1, 1, daily - 1, monthly - 1].map(Some);
+        assert_eq!(standing(&answer), numbers);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn counters_tell_nothing_of_what_was_asked() {
+    let rig = rig(plans(100, None, None, None)).await;
+    let (address, txid) = ("mg4oGbzC7KenuXAcHYAMmrrPRgNn58UqC8", "7".repeat(64));
+    for target in [format!("address/{address}"), format!("tx/{txid}"), "search/sesame".to_owned()] {
+        rig.get(&format!("/api/v1/btc/{target}?open=sesame")).await;
+    }
+    rig.get_with(BLOCK, &[("X-API-Key", "sesame")]).await;
+    rig.get("/api/v1/sesame/status").await;
+    let families = rig.explorer.metrics().registry().gather();
+    let page = prometheus::TextEncoder::new().encode_to_string(&families).unwrap();
+    for secret in [address, &txid, "sesame", &rig.key, &rig.key[..12]] {
+        assert!(!page.contains(secret), "{page}");
+    }
+    for line in [
+        r#"explorer_requests_total{chain="btc",endpoint="address"} 1"#,
+        r#"explorer_requests_total{chain="btc",endpoint="search"} 1"#,
+        r#"explorer_refusals_total{reason="NOT_FOUND"} 1"#,
+        r#"explorer_refusals_total{reason="INVALID_API_KEY"} 1"#,
+        r#"explorer_refusals_total{reason="CHAIN_NOT_FOUND"} 1"#,
+        r#"explorer_answers_total{status="200"} 2"#,
+        r#"index_height{chain="btc"} 140"#,
+        r#"index_in_sync{chain="btc"} 1"#,
+    ] {
+        assert!(page.contains(line), "{line}\n{page}");
+    }
+}
