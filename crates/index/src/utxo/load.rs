@@ -12,8 +12,11 @@ mod finish;
 mod manifest;
 mod prepared;
 mod records;
+mod run;
 mod runs;
 mod settle;
+mod table_files;
+mod twins;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,9 +28,11 @@ use chain::utxo::Format;
 use self::coins::{Coin, Coins};
 use self::manifest::Manifest;
 use self::prepared::{Prepared, PreparedTx, prepare_all};
-use self::records::Records;
+use self::records::{Joined, Records};
 use self::runs::{Event, EventKind, Runs};
-use super::record::InputRecord;
+use self::twins::Twins;
+use super::record::{InputRecord, TransactionRecord};
+use super::schema::TX_BY_NUM;
 use super::script_id::HashKey;
 use super::store::Store;
 use super::tip::Tip;
@@ -79,6 +84,7 @@ pub struct Loader {
     dir: PathBuf,
     manifest: Manifest,
     coins: Coins,
+    twins: Twins,
     runs: Runs,
     records: Records,
     /// Decoded blocks that are joined while the next ones are decoded.
@@ -93,10 +99,19 @@ pub struct Loader {
 }
 
 /// The folder of a load, beside that of the index.
-fn folder(store: &Store) -> PathBuf {
-    let mut name = store.dir().into_os_string();
+fn folder(index: &Path) -> PathBuf {
+    let mut name = index.as_os_str().to_owned();
     name.push(".load");
     PathBuf::from(name)
+}
+
+/// Removes what a load left whose index has a tip, if it was cut off at the very end.
+pub(super) fn clear_remains(index: &Path) -> Result<(), IndexError> {
+    let dir = folder(index);
+    match std::fs::remove_dir_all(&dir) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(file_error(&dir, &error)),
+        _ => Ok(()),
+    }
 }
 
 /// What a failed operation on a file is told as.
@@ -108,15 +123,20 @@ impl Loader {
     /// Begins a load of an index without a tip, or goes on with one that was cut off.
     ///
     /// # Errors
-    /// The folder cannot be used.
+    /// The index has a tip, or rows that no load vouches for; the folder cannot be used.
     pub fn open(store: &Store, options: LoadOptions) -> Result<Loader, IndexError> {
-        let dir = folder(store);
+        let dir = folder(&store.dir());
         std::fs::create_dir_all(&dir).map_err(|error| file_error(&dir, &error))?;
         let manifest = Manifest::read(&dir, store.key())?;
+        let has_rows = store.db().latest().rows(TX_BY_NUM).here()?.is_some();
+        if store.tip().is_some() || (has_rows && manifest.tip.is_none()) {
+            return Err(IndexError::damaged("it has rows before its first load; rebuild it"));
+        }
         manifest.clear_others(&dir)?;
-        let coins = Coins::open(&dir, *store.key(), options.table_bytes, &manifest)?;
+        let coins = Coins::open(&dir, options.table_bytes, &manifest)?;
+        let twins = Twins::open(&dir, &manifest)?;
         let runs = Runs::new(&dir, options.run_bytes, &manifest);
-        let records = Records::new(Arc::clone(store.db()), &dir, &manifest);
+        let records = Records::new(store.db(), &dir, &manifest);
         let (height, last) = (manifest.next_height, manifest.last_hash());
         Ok(Loader {
             db: Arc::clone(store.db()),
@@ -125,6 +145,7 @@ impl Loader {
             options,
             dir,
             coins,
+            twins,
             runs,
             records,
             waiting: Vec::new(),
@@ -144,7 +165,7 @@ impl Loader {
 
     /// Whether a load of this index was begun and not ended.
     pub fn was_begun(store: &Store) -> bool {
-        folder(store).join(manifest::NAME).exists()
+        store.tip().is_none() && folder(&store.dir()).join(manifest::NAME).exists()
     }
 
     /// Throws away what was loaded so far.
@@ -152,7 +173,10 @@ impl Loader {
     /// # Errors
     /// The folder cannot be removed.
     pub fn abandon(self) -> Result<(), IndexError> {
-        std::fs::remove_dir_all(&self.dir).map_err(|error| file_error(&self.dir, &error))
+        let dir = self.dir.clone();
+        // Threads that still write end first.
+        drop(self);
+        std::fs::remove_dir_all(&dir).map_err(|error| file_error(&dir, &error))
     }
 
     /// Height of the block that is pushed next.
@@ -196,14 +220,16 @@ impl Loader {
         })?;
         self.close_segment_if_full()?;
         let prepared = prepared?;
-        let mut last = self.ahead.1;
+        let mut last = self.ahead.1.unwrap_or(Hash32::ZERO);
         for block in &prepared {
-            if block.row.height > 0 && last != Some(block.previous) {
+            if block.previous != last {
                 return Err(IndexError::NotNext { hash: block.row.hash });
             }
-            last = Some(block.row.hash);
+            last = block.row.hash;
         }
-        self.ahead = (first + prepared.len() as u32, last);
+        if let Some(block) = prepared.last() {
+            self.ahead = (block.row.height + 1, Some(last));
+        }
         self.waiting = prepared;
         Ok(())
     }
@@ -213,27 +239,38 @@ impl Loader {
         let first = self.next_txnum;
         let Prepared { mut row, transactions, size, .. } = block;
         row.first_txnum = first;
+        let twins = self.twins.of_block(&transactions);
+        if !twins.is_empty() && self.coins.has_questions() {
+            // What was asked for must have left the files before twins are looked for there.
+            self.settle()?;
+        }
         let mut replaced = Vec::with_capacity(transactions.len());
-        for (txnum, transaction) in (first..).zip(&transactions) {
-            replaced.push(self.create(txnum, transaction)?);
+        for (place, transaction) in transactions.iter().enumerate() {
+            let twin = twins.get(place).copied().unwrap_or(false);
+            replaced.push(self.create(first + place as u64, transaction, twin)?);
         }
+        let mut records = Vec::with_capacity(transactions.len());
         for ((txnum, transaction), replaced) in (first..).zip(transactions).zip(replaced) {
-            self.spend(txnum, transaction, replaced)?;
-            self.progress.transactions += 1;
+            records.push(self.spend(txnum, transaction, replaced)?);
         }
-        self.records.put_block(&row)?;
         self.runs.hash(&row.hash, row.height)?;
         self.next_txnum = first + u64::from(row.tx_count);
         self.height = row.height + 1;
         self.last = Some(row.hash);
         self.segment_bytes += size;
         self.progress.blocks += 1;
+        self.progress.transactions += u64::from(row.tx_count);
         self.progress.bytes += size;
-        Ok(())
+        self.records.put(Joined { row, records })
     }
 
     /// Makes the outputs of a transaction; gives the places of those that replace an unspent one.
-    fn create(&mut self, txnum: u64, transaction: &PreparedTx) -> Result<Vec<u32>, IndexError> {
+    fn create(
+        &mut self,
+        txnum: u64,
+        transaction: &PreparedTx,
+        twin: bool,
+    ) -> Result<Vec<u32>, IndexError> {
         let mut replaced = Vec::new();
         for made in &transaction.made {
             // The genesis block's one transaction makes nothing that counts.
@@ -241,12 +278,11 @@ impl Loader {
                 break;
             }
             let coin = Coin { txnum, ..made.coin };
-            let kind = match self.coins.create(made.name, coin)? {
-                None => EventKind::Pay,
-                Some(_) => {
-                    replaced.push(coin.vout);
-                    EventKind::Replace
-                }
+            let kind = if self.coins.create(made.name, coin, twin)? {
+                replaced.push(coin.vout);
+                EventKind::Replace
+            } else {
+                EventKind::Pay
             };
             self.runs.event(Event { script: coin.script, txnum, value: coin.value, kind })?;
         }
@@ -254,29 +290,30 @@ impl Loader {
         Ok(replaced)
     }
 
+    /// Spends what a transaction spends; gives its record, and whether it is to be completed.
     fn spend(
         &mut self,
         txnum: u64,
         transaction: PreparedTx,
         replaced: Vec<u32>,
-    ) -> Result<(), IndexError> {
+    ) -> Result<(TransactionRecord, bool), IndexError> {
         let PreparedTx { mut record, spent, .. } = transaction;
         record.replaced = replaced;
         if record.coinbase.is_some() {
-            return self.records.put(txnum, &record);
+            return Ok((record, false));
         }
         let mut fee = -record.outputs.iter().map(|o| i128::from(o.value)).sum::<i128>();
-        let mut missing = false;
+        let mut waits = false;
         for (place, input) in (0u32..).zip(&spent) {
+            self.twins.spend(&input.name);
             let coin = self.coins.spend(input.name);
             match coin {
-                Some(coin) => {
-                    fee += i128::from(coin.value);
-                    let (script, value) = (coin.script, coin.value);
+                Some(Coin { script, value, .. }) => {
+                    fee += i128::from(value);
                     self.runs.event(Event { script, txnum, value, kind: EventKind::Spend })?;
                 }
                 None => {
-                    missing = true;
+                    waits = true;
                     self.coins.ask(input.name, txnum, place, self.height)?;
                 }
             }
@@ -288,10 +325,7 @@ impl Loader {
             });
         }
         record.fee = Some(fee);
-        if missing {
-            self.records.wait()?;
-        }
-        self.records.put(txnum, &record)
+        Ok((record, waits))
     }
 
     fn close_segment_if_full(&mut self) -> Result<(), IndexError> {
@@ -303,11 +337,15 @@ impl Loader {
 
     /// Makes what was joined so far the point at which a load that is cut off goes on.
     fn close_segment(&mut self) -> Result<(), IndexError> {
+        if self.height == self.manifest.next_height {
+            return Ok(());
+        }
         self.settle()?;
         let manifest = &mut self.manifest;
-        self.records.close(manifest)?;
+        self.records.writer()?.close(manifest)?;
         self.runs.close(manifest)?;
         self.coins.dump(manifest)?;
+        self.twins.close(manifest)?;
         manifest.next_height = self.height;
         manifest.next_txnum = self.next_txnum;
         manifest.last = self.last.map(|hash| hash.to_string());

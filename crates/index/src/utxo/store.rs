@@ -13,6 +13,7 @@ use chain::{Chain, Hash32, Network};
 use super::block_row::BlockRow;
 use super::connect::Connect;
 use super::heights::Heights;
+use super::load;
 use super::schema::{
     FORMAT, HEADER_BY_HEIGHT, META, META_HASH_KEY, META_IDENTITY, META_TIP, TABLES,
 };
@@ -80,7 +81,11 @@ impl Store {
         let format = format_of(dir, chain)?;
         let db = Arc::new(Db::open(dir, &TABLES, memory)?);
         let key = begin(&db, &Identity::new(chain, network), key)?;
-        Store::on(db, chain, network, format, key)
+        let store = Store::on(db, chain, network, format, key)?;
+        if store.tip.is_some() {
+            load::clear_remains(dir)?;
+        }
+        Ok(store)
     }
 
     /// Opens the index of a chain for reading, as it is now. Another process may have it open and

@@ -70,8 +70,26 @@ fn forged() -> Vec<Vec<u8>> {
     let spend = Draft::new().spend(twin().output(0)).pay(5, &key_hash_script(3)).finish();
     mine(forge.mine(9, &key_hash_script(4), &[spend]));
     mine(forge.mine_with(twin(), &[]));
+    // Twins whose children are twins too, before their parents, with much between them.
+    let parent = Draft::new().spend_with(chain::utxo::OutPoint::NULL, b"two", 0, &[]);
+    let parent = parent.pay(9, &key_hash_script(5)).pay(6, &key_hash_script(6)).finish();
+    let child = Draft::new().spend(parent.output(0)).pay(4, &key_hash_script(6));
+    let child = child.pay(5, &key_hash_script(5)).finish();
+    let grandchild = Draft::new().spend(child.output(0)).spend(parent.output(1));
+    let grandchild = grandchild.pay(9, &key_hash_script(5)).pay(1, &key_hash_script(8)).finish();
     let mut coins = Vec::new();
     for height in 0..60u64 {
+        if height % 11 == 5 {
+            let family = [grandchild.clone(), child.clone()];
+            mine(forge.mine_with(parent.clone(), &family));
+        }
+        if height == 24 {
+            let spend = Draft::new().spend(grandchild.output(1)).spend(child.output(1));
+            mine(forge.mine(2, &key_hash_script(7), &[spend.pay(6, &key_hash_script(8)).finish()]));
+        }
+        if height == 30 {
+            mine(forge.mine_with(twin(), &[]));
+        }
         let paid = forge.mine(1000, &key_hash_script(9), &[]);
         let mut fan = Draft::new().spend(paid.coinbase.output(0));
         for place in 0..40 {

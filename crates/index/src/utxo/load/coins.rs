@@ -2,11 +2,10 @@
 //!
 //! Outputs are named by a keyed hash, so that nobody can make two of one name. An input whose
 //! output is not in the table is asked for; `settle` answers at the end of the segment by merging
-//! the questions with the files. Outputs of coinbases stay in the table, so that a twin (BIP 30)
-//! meets its earlier one there. Invariant: an output is in exactly one place.
+//! the questions with the files. Leaves telling who may have a twin to `twins`. Invariant: an
+//! output is in exactly one place.
 
-use std::collections::HashMap;
-use std::fs::File;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
 
@@ -14,7 +13,7 @@ use chain::Hash32;
 use siphasher::sip128::{Hasher128, SipHasher24};
 
 use super::manifest::{FileEntry, Manifest};
-use super::runs::{RunReader, RunWriter, merge_keys};
+use super::run::{Merged, RunFile, RunReader, RunWriter, find};
 use crate::IndexError;
 use crate::utxo::script_id::{HashKey, ScriptId};
 
@@ -25,8 +24,10 @@ pub(super) type CoinName = [u8; 12];
 pub(super) const COIN_BYTES: usize = 12 + 27;
 /// Bytes of a question in a file: name, txnum u40, place of the input u24.
 pub(super) const ASKED_BYTES: usize = 12 + 8;
-/// Bytes of memory that a coin takes in the table, estimated from its load.
-const TABLE_BYTES: usize = 64;
+/// Bytes of memory of a place in the table: a coin and a mark.
+const PLACE_BYTES: usize = COIN_BYTES + 1;
+/// So many parts of the table are sorted one after the other when it spills.
+const PARTS: u8 = 16;
 
 /// Gives outputs their names.
 pub(super) struct Namer(SipHasher24);
@@ -104,55 +105,85 @@ impl Hasher for NameHasher {
 /// The unspent outputs.
 pub(super) struct Coins {
     dir: PathBuf,
-    table: HashMap<CoinName, [u8; 27], BuildHasherDefault<NameHasher>>,
+    table: Table,
     most: usize,
     /// Sorted files of outputs beyond the table.
-    pub(super) spilled: Vec<FileEntry>,
+    spilled: Vec<FileEntry>,
+    /// Outputs in those files that a later twin replaced: name and txnum.
+    gone: HashSet<(CoinName, u64)>,
     /// What was asked for and not found, in memory and in sorted files.
-    pub(super) asked: RunWriter<ASKED_BYTES>,
+    asked: RunWriter<ASKED_BYTES>,
+}
+
+type Table = HashMap<CoinName, [u8; 27], BuildHasherDefault<NameHasher>>;
+
+/// How many coins a table of so many bytes holds: it has a power of two of places, of which seven
+/// of eight are taken before it doubles.
+fn most_in(bytes: usize) -> usize {
+    let places = (bytes / PLACE_BYTES).max(1);
+    let places = 1 << places.ilog2();
+    (places / 8 * 7).max(1)
 }
 
 impl Coins {
     pub(super) fn open(
         dir: &Path,
-        _key: HashKey,
         table_bytes: usize,
         manifest: &Manifest,
     ) -> Result<Coins, IndexError> {
-        let mut coins = Coins {
-            dir: dir.to_owned(),
-            table: HashMap::default(),
-            most: (table_bytes / TABLE_BYTES).max(1),
-            spilled: manifest.spilled.clone(),
-            asked: RunWriter::new(dir, "asked", 64 << 20, manifest.next_file),
-        };
+        let mut table = Table::default();
         if let Some(dump) = &manifest.table {
             let mut reader = RunReader::<COIN_BYTES>::open(dir, dump)?;
             while let Some(item) = reader.next()? {
-                let (name, coin) = item.split_at(12);
-                let (Ok(name), Ok(coin)) = (name.try_into(), coin.try_into()) else { continue };
-                coins.table.insert(name, coin);
+                let (name, coin) = parts(&item);
+                table.insert(name, *coin);
             }
         }
-        Ok(coins)
+        Ok(Coins {
+            dir: dir.to_owned(),
+            table,
+            most: most_in(table_bytes),
+            spilled: manifest.spilled.clone(),
+            gone: HashSet::new(),
+            asked: RunWriter::new(dir, "asked", 16 << 20, manifest.next_file),
+        })
     }
 
-    /// Adds an output, and gives the one that it replaces.
+    /// Adds an output, and tells whether it replaces an unspent one. One that may have an earlier
+    /// twin is looked for in the files too.
     pub(super) fn create(
         &mut self,
         name: CoinName,
         coin: Coin,
-    ) -> Result<Option<Coin>, IndexError> {
+        may_be_twin: bool,
+    ) -> Result<bool, IndexError> {
         if self.table.len() >= self.most {
             self.spill()?;
         }
-        let before = self.table.insert(name, coin.bytes());
-        Ok(before.map(|before| Coin::read(&before)))
+        if self.table.insert(name, coin.bytes()).is_some() {
+            return Ok(true);
+        }
+        if may_be_twin {
+            for file in &self.spilled {
+                for item in find::<COIN_BYTES>(&self.dir, file, &name)? {
+                    let earlier = Coin::read(parts(&item).1).txnum;
+                    if self.gone.insert((name, earlier)) {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Takes an output out, if the table has it.
     pub(super) fn spend(&mut self, name: CoinName) -> Option<Coin> {
         self.table.remove(&name).map(|coin| Coin::read(&coin))
+    }
+
+    /// Whether inputs wait for an answer.
+    pub(super) fn has_questions(&self) -> bool {
+        !self.asked.is_empty()
     }
 
     /// Notes that an input's output is not in the table.
@@ -174,21 +205,24 @@ impl Coins {
         self.asked.push(item)
     }
 
-    /// Moves the table into a sorted file, but for the outputs of coinbases.
+    /// Moves the older half of the table into a sorted file: young outputs are spent soonest.
     fn spill(&mut self) -> Result<(), IndexError> {
-        let mut run = RunWriter::<COIN_BYTES>::new(&self.dir, "coins", usize::MAX, self.serial());
-        let mut kept = HashMap::default();
-        for (name, coin) in self.table.drain() {
-            if Coin::read(&coin).coinbase {
-                kept.insert(name, coin);
-            } else {
-                run.push(joined(&name, &coin))?;
-            }
+        let txnum = |coin: &[u8; 27]| Coin::read(coin).txnum;
+        let step = (self.table.len() / 1024).max(1);
+        let mut sample: Vec<u64> = self.table.values().step_by(step).map(txnum).collect();
+        sample.sort_unstable();
+        let last = sample.get(sample.len() / 2).copied().unwrap_or(u64::MAX);
+        let mut file = RunFile::create(&self.dir, "coins", self.serial())?;
+        for part in 0..PARTS {
+            let chosen = self.table.iter().filter(|(name, coin)| {
+                name[0] / (u8::MAX / PARTS + 1) == part && txnum(coin) <= last
+            });
+            let mut chosen: Vec<_> = chosen.map(|(name, coin)| joined(name, coin)).collect();
+            chosen.sort_unstable();
+            chosen.iter().try_for_each(|item| file.push(item))?;
         }
-        self.table = kept;
-        // Where coinbases alone fill the table it may grow.
-        self.most = self.most.max(self.table.len() * 2);
-        self.spilled.extend(run.finish()?);
+        self.table.retain(|_, coin| txnum(coin) > last);
+        self.spilled.push(file.finish()?);
         Ok(())
     }
 
@@ -205,68 +239,97 @@ impl Coins {
         mut told: impl FnMut(&[u8; ASKED_BYTES], Coin) -> Result<(), IndexError>,
     ) -> Result<(), IndexError> {
         let questions = self.asked.finish()?;
-        if questions.is_empty() {
+        if questions.is_empty() && self.gone.is_empty() {
             return Ok(());
         }
-        let mut left = RunWriter::<COIN_BYTES>::unsorted(&self.dir, "coins", self.serial())?;
-        let mut asked = merge_keys::<ASKED_BYTES>(&self.dir, &questions)?;
-        let mut coins = merge_keys::<COIN_BYTES>(&self.dir, &self.spilled)?;
+        let lost = || IndexError::damaged("a block spends an output that is not there");
+        let mut left = RunFile::create(&self.dir, "coins", self.serial())?;
+        let mut asked = Merged::<ASKED_BYTES>::open(&self.dir, &questions)?;
+        let mut coins = self.beyond()?;
         let mut question = asked.next()?;
-        while let Some(coin) = coins.next()? {
-            let unknown = question.is_some_and(|question| question[..12] < coin[..12]);
-            if unknown {
-                return Err(IndexError::damaged("a block spends an output that is not there"));
-            }
+        while let Some(item) = coins.next()? {
+            let (name, coin) = parts(&item);
             match question {
-                Some(asking) if asking[..12] == coin[..12] => {
-                    let bytes = coin.last_chunk().expect("a coin has 39 bytes");
-                    told(&asking, Coin::read(bytes))?;
+                Some(asking) if asking[..12] < name[..] => return Err(lost()),
+                Some(asking) if asking[..12] == name[..] => {
+                    told(&asking, Coin::read(coin))?;
                     question = asked.next()?;
                 }
-                _ => left.push(coin)?,
+                _ => left.push(&item)?,
             }
         }
         if question.is_some() {
-            return Err(IndexError::damaged("a block spends an output that is not there"));
+            return Err(lost());
         }
-        drop((asked, coins));
-        self.spilled = left.finish()?;
+        self.spilled = vec![left.finish()?];
+        self.gone.clear();
         Ok(())
+    }
+
+    /// The outputs of the files.
+    fn beyond(&self) -> Result<Beyond<'_>, IndexError> {
+        let coins = Merged::open(&self.dir, &self.spilled)?;
+        Ok(Beyond { coins, gone: &self.gone, last: None })
     }
 
     /// Writes the table into a file of the manifest.
     pub(super) fn dump(&mut self, manifest: &mut Manifest) -> Result<(), IndexError> {
-        let serial = manifest.next_height as u64 + 1_000_000_000 + manifest.next_file;
-        let mut run = RunWriter::<COIN_BYTES>::unsorted(&self.dir, "table", serial)?;
+        // The manifest still has the height of the last dump.
+        let mut file = RunFile::create(&self.dir, "table", u64::from(manifest.next_height) + 1)?;
         for (name, coin) in &self.table {
-            run.push(joined(name, coin))?;
+            file.push(&joined(name, coin))?;
         }
-        manifest.table = run.finish()?.pop();
+        manifest.table = Some(file.finish()?);
         manifest.spilled.clone_from(&self.spilled);
         Ok(())
     }
 
-    /// Tells every unspent output, in no order.
+    /// Tells every unspent output, in no order, and forgets the table.
     pub(super) fn each(
         &mut self,
         mut told: impl FnMut(Coin) -> Result<(), IndexError>,
     ) -> Result<(), IndexError> {
-        let mut coins = merge_keys::<COIN_BYTES>(&self.dir, &self.spilled)?;
-        let mut last = None;
-        while let Some(coin) = coins.next()? {
-            let name = *coin.first_chunk::<12>().expect("a coin has 39 bytes");
-            if last == Some(name) || self.table.contains_key(&name) {
-                return Err(IndexError::damaged("an output was made twice while unspent"));
+        let mut coins = self.beyond()?;
+        while let Some(item) = coins.next()? {
+            let (name, coin) = parts(&item);
+            if self.table.contains_key(&name) {
+                return Err(twice());
             }
-            last = Some(name);
-            told(Coin::read(coin.last_chunk().expect("a coin has 39 bytes")))?;
+            told(Coin::read(coin))?;
         }
         for coin in self.table.values() {
             told(Coin::read(coin))?;
         }
-        self.table = HashMap::default();
+        self.table = Table::default();
         Ok(())
     }
+}
+
+/// The outputs of the files in the order of their names, without those that were replaced.
+struct Beyond<'a> {
+    coins: Merged<COIN_BYTES>,
+    gone: &'a HashSet<(CoinName, u64)>,
+    last: Option<CoinName>,
+}
+
+impl Beyond<'_> {
+    fn next(&mut self) -> Result<Option<[u8; COIN_BYTES]>, IndexError> {
+        while let Some(item) = self.coins.next()? {
+            let (name, coin) = parts(&item);
+            if !self.gone.is_empty() && self.gone.contains(&(name, Coin::read(coin).txnum)) {
+                continue;
+            }
+            if self.last.replace(name) == Some(name) {
+                return Err(twice());
+            }
+            return Ok(Some(item));
+        }
+        Ok(None)
+    }
+}
+
+fn twice() -> IndexError {
+    IndexError::damaged("an output was made twice while unspent")
 }
 
 fn joined(name: &CoinName, coin: &[u8; 27]) -> [u8; COIN_BYTES] {
@@ -276,7 +339,9 @@ fn joined(name: &CoinName, coin: &[u8; 27]) -> [u8; COIN_BYTES] {
     item
 }
 
-/// Syncs a file that is complete.
-pub(super) fn sync(file: &File, path: &Path) -> Result<(), IndexError> {
-    file.sync_data().map_err(|error| super::file_error(path, &error))
+/// Name and coin of an item.
+fn parts(item: &[u8; COIN_BYTES]) -> (CoinName, &[u8; 27]) {
+    let (name, coin) = item.split_at(12);
+    let name = name.try_into().expect("an item begins with 12 bytes of name");
+    (name, coin.try_into().expect("27 bytes follow"))
 }

@@ -8,8 +8,9 @@ use chain::Hash32;
 use super::Loader;
 use super::coins::Coin;
 use super::manifest::Manifest;
-use super::records::TableFiles;
-use super::runs::{Event, EventKind, HASH_BYTES, RunReader, RunWriter, merge_keys};
+use super::run::{Merged, RunReader, RunWriter};
+use super::runs::{Event, EventKind, HASH_BYTES};
+use super::table_files::TableFiles;
 use crate::IndexError;
 use crate::db::{Db, Table};
 use crate::row::u40;
@@ -31,31 +32,26 @@ const ROW_BYTES: usize = 26 + 33;
 impl Loader {
     /// Writes the files of all other tables, and then the tip into the manifest.
     pub(super) fn merge(&mut self, tip: Tip) -> Result<(), IndexError> {
-        let mut made = Manifest::default();
-        let (db, dir, events) = (&self.db, &self.dir, &self.manifest.events);
-        let txids = &self.manifest.txids;
-        let (scripts, ids) = std::thread::scope(|scope| {
-            let ids = scope.spawn(move || merge_txids(db, dir, txids));
-            (merge_scripts(db, dir, events), ids.join())
+        let (db, dir) = (Arc::clone(&self.db), self.dir.clone());
+        let (events, txids) = (self.manifest.events.clone(), self.manifest.txids.clone());
+        let (scripts, others) = std::thread::scope(|scope| {
+            let scripts = scope.spawn(|| merge_scripts(&db, &dir, &events));
+            let others = merge_txids(&db, &dir, &txids)
+                .and_then(|ids| Ok([ids, self.merge_heights()?, self.merge_unspent()?]));
+            (scripts.join(), others)
         });
-        let ids = ids.map_err(|_| IndexError::damaged("merging was cut off"))??;
-        for part in [scripts?, ids, self.merge_heights()?, self.merge_unspent()?] {
-            made.tables.extend(part.tables);
+        let scripts = scripts.map_err(|_| IndexError::damaged("merging was cut off"))??;
+        for part in others?.into_iter().chain([scripts]) {
+            self.manifest.tables.extend(part.tables);
         }
-        self.manifest.tables.extend(made.tables);
         self.manifest.tip = Some((tip.height, tip.hash.to_string(), tip.next_txnum));
-        self.manifest.txids.clear();
-        self.manifest.events.clear();
-        self.manifest.hashes.clear();
-        self.manifest.ids.clear();
-        self.manifest.spilled.clear();
-        self.manifest.table = None;
+        self.manifest.forget_runs();
         self.manifest.write(&self.dir)?;
         self.manifest.clear_others(&self.dir)
     }
 
     fn merge_heights(&self) -> Result<Manifest, IndexError> {
-        let mut items = merge_keys::<HASH_BYTES>(&self.dir, &self.manifest.hashes)?;
+        let mut items = Merged::<HASH_BYTES>::open(&self.dir, &self.manifest.hashes)?;
         let mut files = Made::new(&self.db, &self.dir, HEIGHT_BY_HASH);
         let mut last: Option<[u8; HASH_BYTES]> = None;
         while let Some(item) = items.next()? {
@@ -84,7 +80,7 @@ impl Loader {
             item[31] = u8::from(coinbase) | u8::from(token) << 1;
             run.push(item)
         })?;
-        let mut coins = merge_keys::<BY_TXNUM_BYTES>(&self.dir, &run.finish()?)?;
+        let mut coins = Merged::<BY_TXNUM_BYTES>::open(&self.dir, &run.finish()?)?;
         let mut next = coins.next()?;
         let mut rows = RunWriter::<ROW_BYTES>::new(&self.dir, "rows", bytes, 0);
         let mut txnum = 0u64;
@@ -107,7 +103,7 @@ impl Loader {
         if next.is_some() {
             return Err(IndexError::damaged("a record of an unspent output is gone"));
         }
-        let mut items = merge_keys::<ROW_BYTES>(&self.dir, &rows.finish()?)?;
+        let mut items = Merged::<ROW_BYTES>::open(&self.dir, &rows.finish()?)?;
         let mut files = Made::new(&self.db, &self.dir, UNSPENT_BY_SCRIPT);
         while let Some(item) = items.next()? {
             files.put(&item[..26], &item[26..])?;
@@ -140,7 +136,7 @@ fn merge_txids(
     dir: &Path,
     runs: &[super::manifest::FileEntry],
 ) -> Result<Manifest, IndexError> {
-    let mut items = merge_keys::<11>(dir, runs)?;
+    let mut items = Merged::<11>::open(dir, runs)?;
     let mut files = Made::new(db, dir, TXNUM_BY_TXID);
     while let Some(item) = items.next()? {
         files.put(&item, &[])?;
@@ -153,7 +149,7 @@ fn merge_scripts(
     dir: &Path,
     runs: &[super::manifest::FileEntry],
 ) -> Result<Manifest, IndexError> {
-    let mut items = merge_keys(dir, runs)?;
+    let mut items = Merged::open(dir, runs)?;
     let mut tables = ScriptTables {
         totals: Made::new(db, dir, TOTALS_BY_SCRIPT),
         history: Made::new(db, dir, HISTORY_BY_SCRIPT),

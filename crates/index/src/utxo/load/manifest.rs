@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use chain::Hash32;
 use serde::{Deserialize, Serialize};
 
+use super::coins::CoinName;
 use super::file_error;
 use crate::IndexError;
 use crate::db::Table;
@@ -49,6 +50,10 @@ pub(super) struct Manifest {
     pub(super) ids: Vec<FileEntry>,
     pub(super) spilled: Vec<FileEntry>,
     pub(super) table: Option<FileEntry>,
+    /// Names of all coinbases.
+    pub(super) coinbases: Vec<FileEntry>,
+    /// Unspent outputs of transactions that may have an earlier twin.
+    pub(super) twins: Vec<CoinName>,
     /// The tip, once all rows are in files of the store's own form.
     pub(super) tip: Option<(u32, String, u64)>,
 }
@@ -90,6 +95,16 @@ impl Manifest {
         self.tables.iter().map(|(table, names)| (Table(*table), files(names))).collect()
     }
 
+    /// Forgets what the store's own files hold by now.
+    pub(super) fn forget_runs(&mut self) {
+        let lists = [&mut self.txids, &mut self.events, &mut self.hashes, &mut self.ids];
+        lists.into_iter().for_each(Vec::clear);
+        self.spilled.clear();
+        self.coinbases.clear();
+        self.twins.clear();
+        self.table = None;
+    }
+
     /// Puts the manifest in the place of the one before.
     pub(super) fn write(&self, dir: &Path) -> Result<(), IndexError> {
         let path = dir.join("manifest.new");
@@ -107,7 +122,8 @@ impl Manifest {
     /// Removes the files that the manifest does not name: what a load left that was cut off.
     pub(super) fn clear_others(&self, dir: &Path) -> Result<(), IndexError> {
         let runs = [&self.txids, &self.events, &self.hashes, &self.ids, &self.spilled];
-        let named = runs.into_iter().flatten().chain(&self.table).map(|file| &file.name);
+        let runs = runs.into_iter().chain([&self.coinbases]);
+        let named = runs.flatten().chain(&self.table).map(|file| &file.name);
         let named: HashSet<&String> = named.chain(self.tables.values().flatten()).collect();
         let failed = |error| file_error(dir, &error);
         for entry in std::fs::read_dir(dir).map_err(failed)? {

@@ -1,18 +1,14 @@
-//! Sorted runs: items of one length, sorted in memory, written as files, read back merged.
+//! The runs of a load: what its blocks say that comes in another order than the rows.
 //!
-//! Invariant: a file that is shorter or other than what was written is an error.
+//! Leaves files to `run`. Invariant: of each segment the runs are complete before the manifest
+//! names them.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use chain::Hash32;
 
-use super::coins::sync;
-use super::file_error;
-use super::manifest::{FileEntry, Manifest};
+use super::manifest::Manifest;
+use super::run::{RunFile, RunWriter};
 use crate::IndexError;
 use crate::utxo::schema::{hash_key, txid_key};
 use crate::utxo::script_id::ScriptId;
@@ -74,7 +70,7 @@ pub(super) struct Runs {
     /// Keys of `height_by_hash` with the heights.
     hashes: RunWriter<HASH_BYTES>,
     /// Every txid, in block order.
-    ids: Option<RunWriter<32>>,
+    ids: Option<RunFile>,
     dir: PathBuf,
 }
 
@@ -103,9 +99,9 @@ impl Runs {
     pub(super) fn txid(&mut self, txid: &Hash32, txnum: u64) -> Result<(), IndexError> {
         let mut ids = match self.ids.take() {
             Some(ids) => ids,
-            None => RunWriter::unsorted(&self.dir, "ids", self.txids.serial)?,
+            None => RunFile::create(&self.dir, "ids", self.txids.serial)?,
         };
-        ids.push(*txid.wire())?;
+        ids.push(txid.wire())?;
         self.ids = Some(ids);
         self.txids.push(txid_key(txid, txnum))
     }
@@ -115,8 +111,8 @@ impl Runs {
         manifest.txids.extend(self.txids.finish()?);
         manifest.events.extend(self.events.finish()?);
         manifest.hashes.extend(self.hashes.finish()?);
-        if let Some(mut ids) = self.ids.take() {
-            manifest.ids.extend(ids.finish()?);
+        if let Some(ids) = self.ids.take() {
+            manifest.ids.push(ids.finish()?);
         }
         let serials = [self.txids.serial, self.events.serial, self.hashes.serial];
         manifest.next_file = serials.into_iter().max().unwrap_or_default() + 1;
@@ -124,190 +120,5 @@ impl Runs {
             *serial = manifest.next_file;
         }
         Ok(())
-    }
-}
-
-/// Writes runs of items, each sorted on a thread of its own while the next one fills.
-pub(super) struct RunWriter<const N: usize> {
-    dir: PathBuf,
-    kind: &'static str,
-    most: usize,
-    pub(super) serial: u64,
-    items: Vec<[u8; N]>,
-    writing: Vec<std::thread::JoinHandle<Result<FileEntry, IndexError>>>,
-    /// Items that come sorted, or need no order, go straight into a file.
-    straight: Option<Straight>,
-}
-
-struct Straight {
-    file: BufWriter<File>,
-    path: PathBuf,
-    entry: FileEntry,
-    crc: crc32fast::Hasher,
-}
-
-impl<const N: usize> RunWriter<N> {
-    /// Runs of at most so many bytes.
-    pub(super) fn new(dir: &Path, kind: &'static str, bytes: usize, serial: u64) -> RunWriter<N> {
-        RunWriter {
-            dir: dir.to_owned(),
-            kind,
-            most: (bytes / N).max(1),
-            serial,
-            items: Vec::new(),
-            writing: Vec::new(),
-            straight: None,
-        }
-    }
-
-    /// One file, in the order in which items come.
-    pub(super) fn unsorted(
-        dir: &Path,
-        kind: &'static str,
-        serial: u64,
-    ) -> Result<RunWriter<N>, IndexError> {
-        let mut writer = RunWriter::new(dir, kind, usize::MAX, serial);
-        writer.straight = Some(Straight::create(dir, kind, serial)?);
-        Ok(writer)
-    }
-
-    pub(super) fn push(&mut self, item: [u8; N]) -> Result<(), IndexError> {
-        if let Some(straight) = &mut self.straight {
-            return straight.push(&item);
-        }
-        self.items.push(item);
-        if self.items.len() >= self.most { self.flush() } else { Ok(()) }
-    }
-
-    fn flush(&mut self) -> Result<(), IndexError> {
-        if self.items.is_empty() {
-            return Ok(());
-        }
-        // At most one run is sorted beside the one that fills, so that memory stays bounded.
-        let earlier = self.writing.len().saturating_sub(1);
-        if let Some(writing) = self.writing.get(earlier) {
-            while !writing.is_finished() {
-                std::thread::sleep(std::time::Duration::from_millis(1));
-            }
-        }
-        let mut items = std::mem::take(&mut self.items);
-        let (dir, kind, serial) = (self.dir.clone(), self.kind, self.serial);
-        self.serial += 1;
-        self.writing.push(std::thread::spawn(move || {
-            items.sort_unstable();
-            let mut straight = Straight::create(&dir, kind, serial)?;
-            items.iter().try_for_each(|item| straight.push(item))?;
-            straight.finish()
-        }));
-        Ok(())
-    }
-
-    /// Ends all runs; what they are named follows from their numbers.
-    pub(super) fn finish(&mut self) -> Result<Vec<FileEntry>, IndexError> {
-        if let Some(straight) = self.straight.take() {
-            return Ok(vec![straight.finish()?]);
-        }
-        self.flush()?;
-        let mut files = Vec::new();
-        for writing in self.writing.drain(..) {
-            let written = writing.join();
-            files.push(written.map_err(|_| IndexError::damaged("sorting was cut off"))??);
-        }
-        Ok(files)
-    }
-}
-
-impl Straight {
-    fn create(dir: &Path, kind: &str, serial: u64) -> Result<Straight, IndexError> {
-        let name = format!("{kind}-{serial}.run");
-        let path = dir.join(&name);
-        let file = File::create(&path).map_err(|error| file_error(&path, &error))?;
-        let entry = FileEntry { name, serial, items: 0, crc: 0 };
-        let file = BufWriter::with_capacity(1 << 20, file);
-        Ok(Straight { file, path, entry, crc: crc32fast::Hasher::new() })
-    }
-
-    fn push(&mut self, item: &[u8]) -> Result<(), IndexError> {
-        self.entry.items += 1;
-        self.crc.update(item);
-        self.file.write_all(item).map_err(|error| file_error(&self.path, &error))
-    }
-
-    fn finish(self) -> Result<FileEntry, IndexError> {
-        let Straight { file, path, mut entry, crc } = self;
-        let file = file.into_inner().map_err(|error| file_error(&path, error.error()))?;
-        sync(&file, &path)?;
-        entry.crc = crc.finalize();
-        Ok(entry)
-    }
-}
-
-/// Reads a run from its first item to its last.
-pub(super) struct RunReader<const N: usize> {
-    file: BufReader<File>,
-    path: PathBuf,
-    left: u64,
-    wanted: u32,
-    crc: crc32fast::Hasher,
-}
-
-impl<const N: usize> RunReader<N> {
-    pub(super) fn open(dir: &Path, entry: &FileEntry) -> Result<RunReader<N>, IndexError> {
-        let path = dir.join(&entry.name);
-        let file = File::open(&path).map_err(|error| file_error(&path, &error))?;
-        let file = BufReader::with_capacity(256 << 10, file);
-        let crc = crc32fast::Hasher::new();
-        Ok(RunReader { file, path, left: entry.items, wanted: entry.crc, crc })
-    }
-
-    pub(super) fn next(&mut self) -> Result<Option<[u8; N]>, IndexError> {
-        if self.left == 0 {
-            return Ok(None);
-        }
-        let mut item = [0; N];
-        self.file.read_exact(&mut item).map_err(|error| file_error(&self.path, &error))?;
-        self.left -= 1;
-        self.crc.update(&item);
-        if self.left == 0 && self.crc.clone().finalize() != self.wanted {
-            let problem = "a file of the load is not what was written".into();
-            return Err(IndexError::File { path: self.path.clone(), problem });
-        }
-        Ok(Some(item))
-    }
-}
-
-/// Items of several runs in one order.
-pub(super) struct Merged<const N: usize> {
-    runs: Vec<RunReader<N>>,
-    heap: BinaryHeap<Reverse<([u8; N], usize)>>,
-}
-
-/// Merges runs.
-pub(super) fn merge_keys<const N: usize>(
-    dir: &Path,
-    files: &[FileEntry],
-) -> Result<Merged<N>, IndexError> {
-    let mut runs = Vec::with_capacity(files.len());
-    let mut heap = BinaryHeap::with_capacity(files.len());
-    for (place, file) in files.iter().enumerate() {
-        let mut run = RunReader::open(dir, file)?;
-        heap.extend(run.next()?.map(|item| Reverse((item, place))));
-        runs.push(run);
-    }
-    Ok(Merged { runs, heap })
-}
-
-impl<const N: usize> Merged<N> {
-    pub(super) fn next(&mut self) -> Result<Option<[u8; N]>, IndexError> {
-        let Some(mut top) = self.heap.peek_mut() else { return Ok(None) };
-        let Reverse((item, place)) = *top;
-        match self.runs[place].next()? {
-            // Replacing the top keeps the heap's shape; the guard sifts it down.
-            Some(next) => *top = Reverse((next, place)),
-            None => {
-                std::collections::binary_heap::PeekMut::pop(top);
-            }
-        }
-        Ok(Some(item))
     }
 }

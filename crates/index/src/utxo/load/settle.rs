@@ -1,8 +1,9 @@
 //! The end of a segment: inputs whose outputs are not in memory meet them in the sorted files.
 
+use super::Loader;
 use super::coins::{ASKED_BYTES, COIN_BYTES, Coin};
-use super::runs::{Event, EventKind, RunWriter, merge_keys};
-use super::{Loader, Records};
+use super::run::{Merged, RunWriter};
+use super::runs::{Event, EventKind};
 use crate::IndexError;
 
 /// Bytes of an answer: txnum u40, place of the input u24, the coin.
@@ -26,9 +27,8 @@ impl Loader {
             answers.push(item)
         })?;
         let files = answers.finish()?;
-        let mut answers = merge_keys::<ANSWER_BYTES>(&self.dir, &files)?;
-        let records: &mut Records = &mut self.records;
-        records.settle(|txnum, record| {
+        let mut answers = Merged::<ANSWER_BYTES>::open(&self.dir, &files)?;
+        self.records.writer()?.settle(|txnum, record| {
             if record.coinbase.is_some() {
                 return Ok(());
             }
@@ -50,6 +50,10 @@ impl Loader {
                 record.fee = record.fee.map(|fee| fee + i128::from(coin.value));
             }
             Ok(())
-        })
+        })?;
+        match answers.next()? {
+            Some(_) => Err(IndexError::damaged("a record of a load is gone")),
+            None => Ok(()),
+        }
     }
 }
