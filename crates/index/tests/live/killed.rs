@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use index::utxo::SyncOptions;
+use index::Memory;
+use index::utxo::{Store, SyncOptions};
 use node::NodeConfig;
 use serde_json::json;
 use testkit::Process;
@@ -16,6 +17,9 @@ use super::walk::Walk;
 /// What the child follows: folder, url, cookie or nothing, least height of a bulk load.
 const ORDER: &str = "PORTOLAN_FOLLOW";
 
+/// What the child says once it is about to work.
+const FOLLOWING: &str = "the child follows";
+
 /// Not a test of its own: what the others start and kill.
 #[tokio::test(flavor = "multi_thread")]
 async fn child() {
@@ -26,6 +30,7 @@ async fn child() {
     let node = NodeConfig { cookie, ..NodeConfig::new(url) };
     let options = SyncOptions { bulk_from: bulk_from.parse().unwrap(), ..options() };
     let follower = Follower::open(slug, vec![node], Path::new(dir), options).await;
+    println!("{FOLLOWING}");
     std::future::pending::<()>().await;
     follower.end().await;
 }
@@ -38,9 +43,18 @@ async fn run_and_kill(dir: &Path, slug: &str, node: &NodeConfig, bulk_from: u32,
     command.args(["--exact", "killed::child", "--nocapture"]).env(ORDER, order.join("\n"));
     let log = tempfile::NamedTempFile::new().unwrap();
     let mut child = Process::start(&mut command, log.path(), "it is this test").unwrap();
+    let said = || std::fs::read_to_string(log.path()).unwrap();
+    while !said().contains(FOLLOWING) {
+        assert!(!child.has_ended(), "{}", said());
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
     tokio::time::sleep(Duration::from_millis(millis)).await;
-    assert!(!child.has_ended(), "{}", std::fs::read_to_string(log.path()).unwrap());
+    assert!(!child.has_ended(), "{}", said());
     child.kill();
+    let chain = super::rig::chain(slug);
+    let network = chain.network("regtest").unwrap();
+    let store = Store::open_read_only(dir, chain, network, &Memory::new(8 << 20, 8 << 20)).unwrap();
+    println!("after {millis} ms at {:?}", store.tip().map(|tip| tip.height));
 }
 
 #[tokio::test(flavor = "multi_thread")]

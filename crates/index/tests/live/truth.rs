@@ -1,6 +1,7 @@
 //! What a live node says, and an index held against it.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use chain::Hash32;
 use index::Tier;
@@ -10,6 +11,9 @@ use serde_json::{Value, json};
 use testkit::{Litecoind, Login};
 
 use super::rig::{Follower, equals_fresh, pool_ids};
+
+/// Less than what `Follower::until` waits, so that more can be said.
+const PATIENCE: Duration = Duration::from_secs(40);
 
 pub async fn litecoind() -> Litecoind {
     Litecoind::start(Login::Cookie, &["-txindex=0", "-keypool=20"]).await.unwrap()
@@ -44,12 +48,18 @@ async fn waiting(node: &Litecoind) -> HashSet<Hash32> {
 /// Waits until tip and mempool are the node's.
 pub async fn caught_up(node: &Litecoind, follower: &Follower) {
     let (tip, waiting) = (tip(node).await, waiting(node).await);
-    follower
-        .until("the node's tip and mempool", |index| {
-            let same = |view: &View| view.hash() == tip && pool_ids(view) == waiting;
-            index.standing().in_sync && index.view().is_some_and(|view| same(&view))
-        })
-        .await;
+    let mut ours = None;
+    let same = |index: &Index| {
+        let standing = index.standing();
+        ours = index.view().map(|view| (view.hash(), pool_ids(&view)));
+        standing.in_sync && ours == Some((tip, waiting.clone()))
+    };
+    let done = tokio::time::timeout(PATIENCE, follower.until("the node's", same)).await;
+    assert!(
+        done.is_ok(),
+        "{ours:?} is not {tip} with {waiting:?}: {:?}",
+        follower.index.standing()
+    );
     assert_eq!(follower.index.standing().mempool_count, waiting.len() as u64);
 }
 
