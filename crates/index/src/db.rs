@@ -236,6 +236,7 @@ fn row_sum(table: Table, key: &[u8], value: &[u8]) -> u128 {
 fn read_error(error: rocksdb::Error) -> ReadError {
     match error.kind() {
         ErrorKind::Incomplete => ReadError::Cold,
+        ErrorKind::IOError => ReadError::Failed(error.into_string()),
         _ => ReadError::Damaged(error.into_string()),
     }
 }

@@ -22,9 +22,12 @@ pub enum ReadError {
     /// Only [`Tier::Cached`]: the row is not in memory.
     #[error("not in memory")]
     Cold,
-    /// The store failed, or a row makes no sense.
+    /// A row makes no sense, or the engine found its files damaged.
     #[error("the index is damaged: {0}")]
     Damaged(String),
+    /// The engine could not read or write: the disk is full or failing.
+    #[error("the index cannot be read or written: {0}")]
+    Failed(String),
 }
 
 /// A change to an index, or its opening, that failed. Nothing was changed.

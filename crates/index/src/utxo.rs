@@ -10,6 +10,7 @@ mod block_row;
 mod changes;
 mod connect;
 mod disconnect;
+mod half_done;
 mod heights;
 mod history;
 mod index;

@@ -46,8 +46,11 @@ impl Identity {
         }
     }
 
-    fn told(&self) -> String {
-        format!("an index of {} {} in format {}", self.chain, self.network, self.format)
+}
+
+impl std::fmt::Display for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "an index of {} {} in format {}", self.chain, self.network, self.format)
     }
 }
 
@@ -346,8 +349,8 @@ fn format_of(dir: &Path, chain: &Chain) -> Result<Format, IndexError> {
 }
 
 fn stranger(dir: &Path, found: Option<&Identity>, wanted: &Identity) -> IndexError {
-    let found = found.map_or("no index".into(), Identity::told);
-    IndexError::Stranger { dir: dir.to_owned(), found, wanted: wanted.told() }
+    let found = found.map_or("no index".into(), ToString::to_string);
+    IndexError::Stranger { dir: dir.to_owned(), found, wanted: wanted.to_string() }
 }
 
 fn stored_key(db: &Db) -> Result<HashKey, IndexError> {
@@ -366,7 +369,7 @@ fn begin(db: &Db, wanted: &Identity, key: Option<HashKey>) -> Result<HashKey, In
                 Some(key) if key != stored => Err(IndexError::Stranger {
                     dir: db.dir().to_owned(),
                     found: "an index with another hash key".into(),
-                    wanted: wanted.told(),
+                    wanted: wanted.to_string(),
                 }),
                 _ => Ok(stored),
             }

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use node::{Node, Pool, Standing as Probed, Tried};
 use tokio::sync::watch;
 
+use super::half_done::HalfDone;
 use super::index::{Index, Standing};
 use super::load::LoadOptions;
 use super::mempool::Mempool;
@@ -118,8 +119,12 @@ pub(super) struct Sync {
 }
 
 impl Index {
-    /// Starts to keep an index at the tip of its nodes. What is on disk is served at once.
-    pub fn start(store: Store, pool: Arc<Pool>, options: SyncOptions) -> Arc<Index> {
+    /// Starts to keep an index at the tip of its nodes. What is on disk is served at once; of a
+    /// reorganisation that was cut off the block at which the chains part.
+    pub fn start(mut store: Store, pool: Arc<Pool>, options: SyncOptions) -> Arc<Index> {
+        if let Err(error) = back_to_fork(&mut store) {
+            tracing::error!(chain = store.chain().slug, %error, "a reorganisation stays half done");
+        }
         let view = View::of(&store);
         let counts_vsize = store.format().witness;
         let (chain, network) = (store.chain(), store.network());
@@ -279,6 +284,9 @@ impl Sync {
                 return;
             }
             self.held_at = None;
+            if let Err(error) = HalfDone::of(&self.store().dir()).clear() {
+                tracing::warn!(chain = self.index.chain().slug, %error, "a note stays behind");
+            }
         }
         self.index.publish(view.with_mempool(Some(self.mempool.clone())));
     }
@@ -304,6 +312,16 @@ impl Sync {
             ..before
         });
     }
+}
+
+/// Takes back what a reorganisation that was cut off has left above the fork.
+fn back_to_fork(store: &mut Store) -> Result<(), IndexError> {
+    let note = HalfDone::of(&store.dir());
+    let Some(fork) = note.fork() else { return Ok(()) };
+    while store.tip().is_some_and(|tip| tip.height > fork) {
+        store.disconnect()?;
+    }
+    note.clear()
 }
 
 /// Waits until the end is asked for.

@@ -11,6 +11,7 @@ use node::Node;
 
 use super::{Sync, Trouble};
 use crate::IndexError;
+use crate::utxo::half_done::HalfDone;
 use crate::utxo::tip::Tip;
 use crate::utxo::upstream::{self, Best};
 use crate::utxo::view::View;
@@ -106,6 +107,7 @@ impl Sync {
         if self.held_at.is_none() {
             self.held_at = self.index.view().map(|view| view.height());
         }
+        HalfDone::of(&self.store().dir()).note(fork)?;
         let mut height = self.store().tip().map_or(0, |tip| tip.height);
         tracing::info!(
             chain = self.index.chain().slug,
