@@ -282,7 +282,11 @@ fn rebuild(config: &Config, slug: &str, output: Output) -> Result<ExitCode, Fail
     shut_down(runtime);
     made?;
     rebuilt::mark_ready(&config.store.dir, slug)?;
-    let in_place = match rebuilt::put_in_place(&config.store.dir, slug) {
+    let in_place = match rebuilt::put_in_place(
+        &config.store.dir,
+        slug,
+        &Identity::new(served.chain, served.network),
+    ) {
         Ok(()) => true,
         Err(IndexError::InUse { .. }) => false,
         Err(error) => return Err(Failure::new(error.to_string())),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use chain::Family;
 use explorer::ChainService;
 use index::Memory;
-use index::utxo::{Index, Store};
+use index::utxo::{Identity, Index, Store};
 use node::Pool;
 
 use crate::config::{Config, Served};
@@ -77,7 +77,11 @@ impl Explorers {
         pool: &Arc<Pool>,
     ) -> Result<Arc<Index>, Failure> {
         let dir = index_dir(&config.store.dir, served.chain.slug);
-        let in_place = super::rebuilt::put_in_place(&config.store.dir, served.chain.slug);
+        let in_place = super::rebuilt::put_in_place(
+            &config.store.dir,
+            served.chain.slug,
+            &Identity::new(served.chain, served.network),
+        );
         in_place.map_err(|error| Failure::new(error.to_string()))?;
         let open = || Store::open(&dir, served.chain, served.network, &self.memory, None);
         let named =

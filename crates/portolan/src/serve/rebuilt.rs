@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use index::IndexError;
+use index::utxo::{Identity, Store};
 
 use super::index_dir;
 use crate::failure::Failure;
@@ -28,11 +29,23 @@ pub(crate) fn mark_ready(store: &Path, slug: &str) -> Result<(), Failure> {
 /// Puts a complete new index in the place of the old one; nothing happens where there is none.
 ///
 /// # Errors
-/// `InUse` while another process has the old one open.
-pub(crate) fn put_in_place(store: &Path, slug: &str) -> Result<(), IndexError> {
+/// `InUse` while another process has the old one open; `Stranger` if the new one is of another
+/// network or format than what is wanted by now: both stay.
+pub(crate) fn put_in_place(
+    store: &Path,
+    slug: &str,
+    wanted: &Identity,
+) -> Result<(), IndexError> {
     let (marker, new, old) = (marker(store, slug), folder(store, slug), index_dir(store, slug));
     if !marker.exists() {
         return Ok(());
+    }
+    if let Some(found) = Store::identity(&new)?.filter(|found| found != wanted) {
+        return Err(IndexError::Stranger {
+            dir: new,
+            found: found.to_string(),
+            wanted: wanted.to_string(),
+        });
     }
     if is_open(&old) {
         return Err(IndexError::InUse { dir: old });
