@@ -72,9 +72,7 @@ pub(crate) async fn handle(
         }
     };
     visit.id.stamp(response.headers_mut());
-    if let Some(origin) = state.settings.cors.allowed_origin(&parts.headers) {
-        state.settings.cors.expose(response.headers_mut(), origin);
-    }
+    state.settings.cors.expose(&parts.headers, response.headers_mut());
     explorer.counters().answer(visit.chain, response.status(), visit.took());
     visit.log(response.status());
     response

@@ -63,9 +63,7 @@ pub(crate) async fn handle(
             Err(refused) => refuse(gateway, &mut visit, refused, &parts),
         }
     };
-    if let Some(origin) = state.settings.cors.allowed_origin(&parts.headers) {
-        state.settings.cors.expose(response.headers_mut(), origin);
-    }
+    state.settings.cors.expose(&parts.headers, response.headers_mut());
     gateway.metrics().answer(visit.chain, response.status(), visit.took());
     visit.log(response.status());
     response

@@ -35,7 +35,7 @@ impl Cors {
 
     /// The value of `Access-Control-Allow-Origin` for a request, if it came from a page that may
     /// ask.
-    pub fn allowed_origin(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+    fn allowed_origin(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         let origin = headers.get(ORIGIN)?;
         match self {
             Cors::Any => Some(HeaderValue::from_static("*")),
@@ -43,12 +43,15 @@ impl Cors {
         }
     }
 
-    /// Lets the page at `origin` read an answer.
-    pub fn expose(&self, headers: &mut HeaderMap, origin: HeaderValue) {
-        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    /// Lets the page that asked read an answer, if it may; where that differs from page to page,
+    /// every answer says so, for caches.
+    pub fn expose(&self, asked: &HeaderMap, headers: &mut HeaderMap) {
         if matches!(self, Cors::Only(_)) {
             headers.append(VARY, HeaderValue::from_static("Origin"));
+        }
+        if let Some(origin) = self.allowed_origin(asked) {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
         }
     }
 
