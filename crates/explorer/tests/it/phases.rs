@@ -518,7 +518,7 @@ async fn check(slug: &'static str) {
 /// The same, from an index that was loaded in bulk.
 async fn check_loaded(slug: &'static str) {
     let rig = Plan { bulk_from: 1, ..Plan::of(&[slug]) }.start().await;
-    Trial::of(&rig, slug, Phase::A).await.hold_lists().await;
+    Trial::of(&rig, slug, Phase::A).await.hold().await;
     rig.followed[0].turn(Phase::B).await;
     Trial::of(&rig, slug, Phase::B).await.hold().await;
     left_behind(&rig, slug).await;

@@ -299,9 +299,10 @@ impl Sync {
             Some(best) => !best.behind && best.hash == view.hash(),
             None => before.in_sync,
         };
-        let bits = match before.best_hash == Some(view.hash()) {
-            true => before.bits,
-            false => view.block(view.height(), crate::Tier::Any).ok().flatten().map(|b| b.bits),
+        let known = before.bits.filter(|_| before.best_hash == Some(view.hash()));
+        let bits = match known {
+            Some(bits) => Some(bits),
+            None => view.block(view.height(), crate::Tier::Any).ok().flatten().map(|b| b.bits),
         };
         self.index.stand(Standing {
             in_sync: at_best && self.passed,

@@ -112,6 +112,7 @@ impl Sync {
             in_sync: false,
             height,
             best_hash: loader.last_hash(),
+            bits: None,
             ..self.index.standing()
         });
         line.tell(self.index.chain().slug, height, target, loader.progress());
