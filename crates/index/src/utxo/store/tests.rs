@@ -127,7 +127,7 @@ fn damaged_rows_are_errors_and_never_panics() {
     let (store, next) = rows_of_every_kind(dir.path());
     assert_eq!(use_all(&store, &next), 0);
     for (table, key, value) in rows(&store).into_iter().filter(|row| row.0 != META) {
-        let mut damage = |value: Option<&[u8]>| {
+        let damage = |value: Option<&[u8]>| {
             put(&store, table, &key, value);
             use_all(&store, &next)
         };
