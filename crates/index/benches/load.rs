@@ -23,6 +23,10 @@ use chain::utxo::{Block, Format};
 use index::Memory;
 use index::utxo::{LoadOptions, Loader, Store};
 
+/// The allocator of the program: what one thread makes another one frees.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Raw bytes that are handed over at once.
 const BATCH_BYTES: usize = 8 << 20;
 
