@@ -7,9 +7,11 @@
 //! costs at most one segment; the tip is written last, so that a store either has a tip and all
 //! rows up to it, or no tip.
 
+mod coin;
 mod coins;
 mod finish;
 mod manifest;
+mod options;
 mod prepared;
 mod records;
 mod run;
@@ -25,8 +27,10 @@ use bytes::Bytes;
 use chain::Hash32;
 use chain::utxo::Format;
 
-use self::coins::{Coin, Coins};
+use self::coin::Coin;
+use self::coins::Coins;
 use self::manifest::Manifest;
+pub use self::options::{LoadOptions, LoadProgress};
 use self::prepared::{Prepared, PreparedTx, prepare_all};
 use self::records::{Joined, Records};
 use self::runs::{Event, EventKind, Runs};
@@ -38,42 +42,6 @@ use super::store::Store;
 use super::tip::Tip;
 use crate::IndexError;
 use crate::db::Db;
-
-/// How the first load is done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoadOptions {
-    /// Memory for the table of unspent outputs; beyond it they are kept in sorted files; 1 GiB.
-    pub table_bytes: usize,
-    /// Raw bytes of blocks between two points at which a load that was cut off goes on; 4 GiB.
-    pub segment_bytes: u64,
-    /// Memory for one sorted run; 64 MiB.
-    pub run_bytes: usize,
-    /// Threads that decode while one joins; the number of cores less one, at least 1.
-    pub threads: usize,
-}
-
-impl Default for LoadOptions {
-    fn default() -> LoadOptions {
-        let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        LoadOptions {
-            table_bytes: 1 << 30,
-            segment_bytes: 4 << 30,
-            run_bytes: 64 << 20,
-            threads: cores.saturating_sub(1).max(1),
-        }
-    }
-}
-
-/// How far a load is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LoadProgress {
-    /// Blocks that were joined.
-    pub blocks: u64,
-    /// Their transactions.
-    pub transactions: u64,
-    /// Their raw bytes, of this run of the program.
-    pub bytes: u64,
-}
 
 /// A first load under way.
 pub struct Loader {
@@ -380,3 +348,6 @@ impl Loader {
         Ok(tip)
     }
 }
+
+#[cfg(test)]
+mod tests;

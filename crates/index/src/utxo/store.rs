@@ -45,7 +45,6 @@ impl Identity {
             format: FORMAT,
         }
     }
-
 }
 
 impl std::fmt::Display for Identity {

@@ -56,6 +56,21 @@ fn every_recording() {
     }
 }
 
+/// Any chain: `LOAD_CHAIN` names a file of the blocks after genesis as in `benches/load.rs`.
+#[test]
+fn a_file_of_blocks() {
+    let Some(path) = std::env::var_os("LOAD_CHAIN") else { return };
+    let file = std::fs::read(path).unwrap();
+    let mut rest = &file[..];
+    let mut raw = vec![testkit::genesis(chain("btc")).unwrap().to_vec()];
+    while let Some((length, after)) = rest.split_first_chunk() {
+        let (block, after) = after.split_at(u32::from_le_bytes(*length) as usize);
+        raw.push(block.to_vec());
+        rest = after;
+    }
+    assert_loaded("btc", &raw);
+}
+
 /// Twins, children before their parents, many inputs, a whale.
 fn forged() -> Vec<Vec<u8>> {
     let mut forge = Forge::new(chain("btc"));

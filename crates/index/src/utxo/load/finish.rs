@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chain::Hash32;
 
 use super::Loader;
-use super::coins::Coin;
+use super::coin::Coin;
 use super::manifest::Manifest;
 use super::run::{Merged, RunReader, RunWriter};
 use super::runs::{Event, EventKind, HASH_BYTES};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use chain::Hash32;
 use serde::{Deserialize, Serialize};
 
-use super::coins::CoinName;
+use super::coin::CoinName;
 use super::file_error;
 use crate::IndexError;
 use crate::db::Table;

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use chain::Hash32;
 use chain::utxo::{Block, Format, Transaction, is_unspendable};
 
-use super::coins::{Coin, CoinName, Namer};
+use super::coin::{Coin, CoinName, Namer};
 use crate::IndexError;
 use crate::utxo::block_row::BlockRow;
 use crate::utxo::connect::{head, names};

@@ -1,7 +1,8 @@
 //! The end of a segment: inputs whose outputs are not in memory meet them in the sorted files.
 
 use super::Loader;
-use super::coins::{ASKED_BYTES, COIN_BYTES, Coin};
+use super::coin::{COIN_BYTES, Coin};
+use super::coins::ASKED_BYTES;
 use super::run::{Merged, RunWriter};
 use super::runs::{Event, EventKind};
 use crate::IndexError;

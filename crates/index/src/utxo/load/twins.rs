@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::coins::CoinName;
+use super::coin::CoinName;
 use super::manifest::Manifest;
 use super::prepared::PreparedTx;
 use super::run::{RunFile, RunReader};
