@@ -187,7 +187,10 @@ impl Db {
     /// A copy of the store in a new folder, with hard links where both are on one disk.
     pub(crate) fn checkpoint(&self, dir: &Path) -> Result<(), IndexError> {
         let checkpoint = Checkpoint::new(&self.db).map_err(read_error)?;
-        Ok(checkpoint.create_checkpoint(dir).map_err(read_error)?)
+        checkpoint.create_checkpoint(dir).map_err(|error| IndexError::File {
+            path: dir.to_owned(),
+            problem: error.into_string(),
+        })
     }
 
     /// Bytes on disk and estimated rows of a table.

@@ -46,6 +46,11 @@ async fn end(index: Arc<Index>, pool: Arc<Pool>) {
     drop(index);
 }
 
+fn assert_same(first: &Index, second: &Index) {
+    let (first, second) = (first.store().lock().unwrap(), second.store().lock().unwrap());
+    assert_eq!(first.same_rows(&second).unwrap(), None, "{}", first.chain().slug);
+}
+
 /// Heights of the tips of both phases.
 async fn tips(slug: &str) -> (u32, u32) {
     let mut heights = Vec::new();
@@ -80,9 +85,7 @@ async fn both_phases_are_followed_with_and_without_a_restart() {
         in_sync(&other, b).await;
         assert_eq!(other.view().unwrap().hash(), index.view().unwrap().hash());
         assert_eq!(view.height(), a, "an old view stays");
-        let (first, second) = (index.store().lock().unwrap(), other.store().lock().unwrap());
-        assert_eq!(first.same_rows(&second).unwrap(), None, "{slug}");
-        drop((first, second));
+        assert_same(&index, &other);
         end(other, other_pool).await;
         end(index, pool).await;
     }

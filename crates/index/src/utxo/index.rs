@@ -30,6 +30,8 @@ pub struct Index {
     born: Instant,
     /// Milliseconds after `born` at which the node was heard last; 0: never.
     heard_ms: AtomicU64,
+    /// The same for the last look at its mempool.
+    pool_heard_ms: AtomicU64,
     end: watch::Sender<bool>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -68,6 +70,7 @@ impl Index {
             store,
             born: Instant::now(),
             heard_ms: AtomicU64::new(0),
+            pool_heard_ms: AtomicU64::new(0),
             end: watch::channel(false).0,
             task: Mutex::new(None),
         }
@@ -89,10 +92,10 @@ impl Index {
     }
 
     /// The tip with its mempool; none while the first load runs. The mempool is left out once the
-    /// node was not heard for 60 s.
+    /// node told nothing of it for 60 s.
     pub fn view(&self) -> Option<Arc<View>> {
         let view = self.view.load_full()?;
-        if view.mempool().is_none() || self.silence() <= POOL_LIVES {
+        if view.mempool().is_none() || self.silence(&self.pool_heard_ms) <= POOL_LIVES {
             return Some(view);
         }
         let bare = Arc::new(view.with_mempool(None));
@@ -104,13 +107,14 @@ impl Index {
     /// How the index stands with its node.
     pub fn standing(&self) -> Standing {
         let mut standing = Standing::clone(&self.standing.load());
-        standing.in_sync &= self.silence() <= SYNC_LIVES;
+        standing.in_sync &= self.silence(&self.heard_ms) <= SYNC_LIVES
+            && self.silence(&self.pool_heard_ms) <= SYNC_LIVES;
         standing
     }
 
-    /// How long the node was not heard.
-    fn silence(&self) -> Duration {
-        match self.heard_ms.load(Ordering::Relaxed) {
+    /// How long ago that was.
+    fn silence(&self, heard_ms: &AtomicU64) -> Duration {
+        match heard_ms.load(Ordering::Relaxed) {
             0 => Duration::MAX,
             heard => self.born.elapsed().saturating_sub(Duration::from_millis(heard)),
         }
@@ -124,10 +128,18 @@ impl Index {
         self.standing.store(Arc::new(standing));
     }
 
+    fn now_ms(&self) -> u64 {
+        self.born.elapsed().as_millis().max(1) as u64
+    }
+
+    /// The node told its mempool.
+    pub(crate) fn pool_heard(&self) {
+        self.pool_heard_ms.store(self.now_ms(), Ordering::Relaxed);
+    }
+
     /// The node answered.
     pub(crate) fn heard(&self, version: Option<String>) {
-        let now = self.born.elapsed().as_millis().max(1) as u64;
-        self.heard_ms.store(now, Ordering::Relaxed);
+        self.heard_ms.store(self.now_ms(), Ordering::Relaxed);
         if version.is_some() && self.standing.load().node_version != version {
             self.stand(Standing { node_version: version, ..self.standing() });
         }

@@ -205,9 +205,10 @@ impl Sync {
         );
         if self.told.as_ref() != Some(&text) {
             let chain = self.index.chain().slug;
-            match stopped {
-                true => tracing::error!(chain, "the index does not go on: {text}"),
-                false => tracing::debug!(chain, "the index waits: {text}"),
+            match trouble {
+                _ if stopped => tracing::error!(chain, "the index does not go on: {text}"),
+                Trouble::Upstream(_) => tracing::warn!(chain, "the index waits: {text}"),
+                _ => tracing::debug!(chain, "the index waits: {text}"),
             }
         }
         self.index.set_stopped(stopped.then(|| text.clone()));
@@ -226,6 +227,9 @@ impl Sync {
         let view = self.view_of_store()?;
         let (format, limit) = (*self.store().format(), self.options.mempool_bytes);
         let pass = pass(&node, &view, format, &mut self.mempool, limit).await;
+        if pass.is_ok() {
+            self.index.pool_heard();
+        }
         self.passed = match &pass {
             Ok(Pass::Whole) => true,
             Ok(Pass::Unfinished) => false,

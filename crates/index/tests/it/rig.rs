@@ -121,8 +121,7 @@ impl Rig {
     /// The ids and heights of a script's transactions, newest first, read in pages of that size.
     pub fn history(&self, script: &[u8], page: u64) -> Vec<(Hash32, u32)> {
         let (view, mut all) = (self.view(), Vec::new());
-        loop {
-            let Some(part) = view.history(script, all.len() as u64, page).unwrap() else { break };
+        while let Some(part) = view.history(script, all.len() as u64, page).unwrap() {
             assert_eq!(Some(part.tx_count), self.totals(script).map(|totals| totals.2));
             if part.transactions.is_empty() {
                 assert_eq!(all.len() as u64, part.tx_count);

@@ -49,10 +49,8 @@ fn what_comes_and_goes_leaves_nothing_behind() {
 #[test]
 fn a_block_takes_what_it_includes_and_what_it_contradicts() {
     let mut forge = Forge::new(chain::find("btc").unwrap());
-    let (one, two) = (
-        forge.mine(50, &key_hash_script(1), &[]),
-        forge.mine(50, &key_hash_script(2), &[]),
-    );
+    let (one, two) =
+        (forge.mine(50, &key_hash_script(1), &[]), forge.mine(50, &key_hash_script(2), &[]));
     let mut pool = Mempool::new(false);
     let (mined, included) = entry(&one.coinbase, 40, 1);
     let (_, contradicted) = entry(&two.coinbase, 30, 2);
