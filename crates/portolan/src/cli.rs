@@ -21,7 +21,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[command(
     name = "portolan",
     version,
-    about = "A metered JSON-RPC gateway over the full nodes of nine chains, behind one API key",
+    about = "A metered JSON-RPC gateway and chain explorer over the full nodes of nine chains, behind one API key",
     after_help = "Begin with:\n  portolan demo                      nine recorded nodes, a key, calls to try\n  portolan -c portolan.toml check    are the configured nodes right?\n  portolan -c portolan.toml serve    serve them",
     max_term_width = 100
 )]

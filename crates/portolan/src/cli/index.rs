@@ -338,6 +338,11 @@ async fn make(config: &Config, served: &Served, dir: &Path) -> Result<(), Failur
 fn backup(config: &Config, slug: &str, to: &Path, output: Output) -> Result<ExitCode, Failure> {
     let served = served(config, slug)?;
     let to = std::path::absolute(to)?;
+    let store = std::path::absolute(&config.store.dir)?;
+    if to.starts_with(&store) {
+        let text = "a copy inside the store's folder would go with what it is a copy of";
+        return Err(Failure::new(format!("{}: {text}; give another folder", to.display())));
+    }
     let dir = index_dir(&config.store.dir, slug);
     let memory = Memory::new(8 << 20, 8 << 20);
     match Store::open(&dir, served.chain, served.network, &memory, None) {

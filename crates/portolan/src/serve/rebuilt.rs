@@ -31,11 +31,7 @@ pub(crate) fn mark_ready(store: &Path, slug: &str) -> Result<(), Failure> {
 /// # Errors
 /// `InUse` while another process has the old one open; `Stranger` if the new one is of another
 /// network or format than what is wanted by now: both stay.
-pub(crate) fn put_in_place(
-    store: &Path,
-    slug: &str,
-    wanted: &Identity,
-) -> Result<(), IndexError> {
+pub(crate) fn put_in_place(store: &Path, slug: &str, wanted: &Identity) -> Result<(), IndexError> {
     let (marker, new, old) = (marker(store, slug), folder(store, slug), index_dir(store, slug));
     if !marker.exists() {
         return Ok(());
