@@ -1,6 +1,6 @@
 //! The chain explorer: `GET /api/v1/{chain}/…`.
 //!
-//! One front ([`front`]) runs every check from top to bottom, one path table ([`path`]) knows the
+//! One front (`front`) runs every check from top to bottom, one path table (`path`) knows the
 //! endpoints of all families, a handler parses, asks one view of the index and shows it. Leaves
 //! rows to `index`, keys and charges to `meter`, sockets to `listen`. Invariants: an answer is made
 //! from one tip; what the index can answer is never asked of a node.
