@@ -1,1 +1,161 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::ops::ControlFlow;
+
+use chain::utxo::Block;
+use tempfile::TempDir;
+use testkit::{Draft, Forge, key_hash_script};
+
+use super::*;
+use crate::Memory;
+use crate::db::{Batch, Table};
+use crate::row::{put_varint, u40};
+use crate::utxo::schema::{
+    HEADER_BY_HEIGHT, HEIGHT_BY_HASH, HISTORY_BY_SCRIPT, META, TABLES, TOTALS_BY_SCRIPT, TX_BY_NUM,
+    TXNUM_BY_TXID, UNSPENT_BY_SCRIPT,
+};
+
+/// A short chain with rows of every kind: chunks, inline histories, named inputs, twins.
+fn sound() -> (TempDir, Store) {
+    let dir = tempfile::tempdir().unwrap();
+    let chain = chain::find("btc").unwrap();
+    let network = chain.network("regtest").unwrap();
+    let memory = Memory::new(8 << 20, 8 << 20);
+    let mut store = Store::open(dir.path(), chain, network, &memory, None).unwrap();
+    let (a, b) = (key_hash_script(1), key_hash_script(2));
+    let mut forge = Forge::new(chain);
+    let first = forge.mine(100, &a, &[]);
+    let fan = (0..25).fold(Draft::new().spend(first.coinbase.output(0)), |fan, _| fan.pay(4, &b));
+    let fan = fan.pay(0, &[0x6a, 1]).finish();
+    let second = forge.mine(1, &[0x51], std::slice::from_ref(&fan));
+    let all = (0..22).map(|vout| fan.output(vout)).fold(Draft::new(), Draft::spend);
+    let all = all.pay(30, &a).finish();
+    let third = forge.mine_with(first.coinbase.clone(), std::slice::from_ref(&all));
+    let fourth = forge.mine_with(first.coinbase.clone(), &[]);
+    let last = Draft::new().spend(all.output(0)).spend(fan.output(24)).pay(9, &a).finish();
+    let fifth = forge.mine(7, &a, &[last]);
+    let genesis = testkit::genesis(chain).unwrap();
+    let made = [&first, &second, &third, &fourth, &fifth].map(|block| block.raw.clone());
+    let format = *store.format();
+    for raw in std::iter::once(genesis).chain(made) {
+        store.connect(&Block::decode(&raw, &format).unwrap()).unwrap();
+    }
+    (dir, store)
+}
+
+fn put(store: &Store, table: Table, key: &[u8], value: Option<&[u8]>) {
+    let mut batch = Batch::new(store.db());
+    match value {
+        Some(value) => batch.put(table, key, value),
+        None => batch.delete(table, key),
+    }
+    store.db().commit(batch).unwrap();
+}
+
+fn rows(store: &Store) -> Vec<(Table, Vec<u8>, Vec<u8>)> {
+    let mut all = Vec::new();
+    for (table, _) in store.db().tables() {
+        let visit = |key: &[u8], value: &[u8]| {
+            all.push((table, key.to_vec(), value.to_vec()));
+            ControlFlow::Continue(())
+        };
+        store.db().latest().scan_all(table, visit).unwrap();
+    }
+    all
+}
+
+fn audit(store: &Store) -> Verdict {
+    store.verify(|_| ()).unwrap()
+}
+
+/// The audit tells a fault of that table.
+fn assert_told(store: &Store, table: Table, what: &str) {
+    let verdict = audit(store);
+    let name = TABLES[table.0].name;
+    let told = verdict.faults.iter().any(|fault| fault.starts_with(name));
+    assert!(told && verdict.fault_count > 0, "{what} {name}: {:?}", verdict.faults);
+}
+
+#[test]
+fn a_sound_index_has_no_faults() {
+    let (_dir, store) = sound();
+    let mut steps = Vec::new();
+    let verdict = store.verify(|progress| steps.push(progress.step)).unwrap();
+    assert_eq!((&verdict.faults, verdict.fault_count), (&Vec::new(), 0));
+    assert_eq!((verdict.tip, verdict.blocks, verdict.transactions), (store.tip(), 6, 9));
+    assert_eq!((verdict.scripts, verdict.unspent_outputs), (3, 6));
+    assert_eq!(verdict.unspent_total, 100 + 4 + 4 + 1 + 9 + 7);
+    steps.dedup();
+    assert_eq!(steps, ["blocks", "ids", "scripts"]);
+}
+
+#[test]
+fn every_row_that_is_gone_is_told() {
+    let (_dir, store) = sound();
+    for (table, key, value) in rows(&store) {
+        put(&store, table, &key, None);
+        assert_told(&store, table, "without a row of");
+        put(&store, table, &key, Some(&value));
+    }
+    assert_eq!(audit(&store).fault_count, 0);
+}
+
+#[test]
+fn every_row_that_is_changed_is_told() {
+    let (_dir, store) = sound();
+    for (table, key, value) in rows(&store) {
+        for place in 0..value.len() {
+            // Of a header the size alone follows from nothing else in the index; of a record
+            // neither version, lock time and sizes, nor scripts of inputs and sequence numbers.
+            let free = table == HEADER_BY_HEIGHT && place + 2 >= value.len();
+            if free || (table == TX_BY_NUM && place != 1 && place != value.len() / 2) {
+                continue;
+            }
+            let mut changed = value.clone();
+            changed[place] ^= 0x11;
+            put(&store, table, &key, Some(&changed));
+            let verdict = audit(&store);
+            let record = table == TX_BY_NUM && place != 1;
+            assert!(verdict.fault_count > 0 || record, "{} {key:x?} {place}", TABLES[table.0].name);
+        }
+        put(&store, table, &key, Some(&value));
+    }
+    assert_eq!(audit(&store).fault_count, 0);
+}
+
+#[test]
+fn every_row_too_many_is_told() {
+    let (_dir, store) = sound();
+    let next = store.tip().unwrap().next_txnum;
+    let all = rows(&store);
+    let like = |table: Table| all.iter().rfind(|row| row.0 == table).unwrap();
+    let unspent = {
+        let mut key = like(UNSPENT_BY_SCRIPT).1.clone();
+        key[25] ^= 1;
+        key
+    };
+    let chunk = [&like(HISTORY_BY_SCRIPT).1[..10], &1u32.to_be_bytes()].concat();
+    let mut txnums = Vec::new();
+    put_varint(&mut txnums, 3);
+    let id = [&like(TXNUM_BY_TXID).1[..6], &u40(2)].concat();
+    let added: [(Table, Vec<u8>, Vec<u8>); 8] = [
+        (META, b"stray".to_vec(), b"x".to_vec()),
+        (HEADER_BY_HEIGHT, 6u32.to_be_bytes().to_vec(), like(HEADER_BY_HEIGHT).2.clone()),
+        (HEIGHT_BY_HASH, vec![1; 8], 3u32.to_be_bytes().to_vec()),
+        (TXNUM_BY_TXID, id, Vec::new()),
+        (TX_BY_NUM, u40(next).to_vec(), like(TX_BY_NUM).2.clone()),
+        (TOTALS_BY_SCRIPT, vec![3; 10], like(TOTALS_BY_SCRIPT).2.clone()),
+        (HISTORY_BY_SCRIPT, chunk, txnums),
+        (UNSPENT_BY_SCRIPT, unspent, like(UNSPENT_BY_SCRIPT).2.clone()),
+    ];
+    for (table, key, value) in added {
+        put(&store, table, &key, Some(&value));
+        assert_told(&store, table, "with a row too many of");
+        put(&store, table, &key, None);
+        let short = [7, 7, 7];
+        put(&store, table, &short, Some(&value));
+        assert_told(&store, table, "with a short key in");
+        put(&store, table, &short, None);
+    }
+    assert_eq!(audit(&store).fault_count, 0);
+}
