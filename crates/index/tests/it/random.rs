@@ -201,6 +201,7 @@ impl Walk {
             fresh.connect(raw);
         });
         assert_same(&self.rig.dump(), &fresh.dump());
+        assert_eq!(self.rig.store.verify(|_| ()).unwrap().faults, Vec::<String>::new());
         let values = || self.model.unspent.values();
         let sum = values().map(|(value, _, _)| u128::from(*value)).sum();
         assert_eq!(self.rig.unspent(), (values().count() as u64, sum));

@@ -49,6 +49,11 @@ fn hold(rig: &Rig, recording: &Recording) {
     let total = set["total_amount"].as_str().unwrap().replace('.', "");
     let unspent = (set["txouts"].as_u64().unwrap(), total.parse().unwrap());
     assert_eq!(rig.unspent(), unspent, "{}", recording.chain.slug);
+    let verdict = rig.store.verify(|_| ()).unwrap();
+    assert_eq!((&verdict.faults, verdict.fault_count), (&Vec::new(), 0));
+    assert_eq!((verdict.unspent_outputs, verdict.unspent_total), unspent);
+    let said = verdict.against(&recording.output_set, recording.chain.decimals);
+    assert_eq!(said, index::utxo::Agreement::Same);
 }
 
 fn hold_block(view: &View, recording: &Recording, height: u32, json: &Value) {

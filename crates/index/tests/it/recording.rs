@@ -16,6 +16,8 @@ pub struct Recording {
     pub blocks: Vec<Value>,
     /// Transactions as the node shows them, by id.
     pub transactions: HashMap<String, Value>,
+    /// What the node said of its unspent outputs, as it stands.
+    pub output_set: String,
     /// Addresses, transactions and sums.
     pub expected: Value,
 }
@@ -36,6 +38,7 @@ impl Recording {
             raw: hashes.iter().map(|hash| said.raw[hash].clone()).collect(),
             blocks: hashes.iter().map(|hash| said.blocks[hash].clone()).collect(),
             transactions: said.transactions,
+            output_set: said.output_set,
             expected,
         }
     }
@@ -52,14 +55,19 @@ struct Said {
     raw: HashMap<String, Vec<u8>>,
     blocks: HashMap<String, Value>,
     transactions: HashMap<String, Value>,
+    output_set: String,
 }
 
 impl Said {
     fn hear(&mut self, line: &replay::Recorded) {
         let Some(result) = line.result() else { return };
         let params: Value = serde_json::from_str(line.params()).unwrap_or_default();
+        let text = String::from_utf8(result.to_vec()).unwrap();
         let result = || serde_json::from_slice::<Value>(&result).unwrap();
         match (line.method(), params[0].as_str()) {
+            ("gettxoutsetinfo", _) => {
+                self.output_set = text;
+            }
             ("getblockhash", None) => {
                 let hash = result().as_str().unwrap().to_owned();
                 self.hashes.insert(params[0].as_u64().unwrap(), hash);

@@ -95,6 +95,7 @@ impl Rig {
         assert_same(&self.dump(), &before);
         self.connect(raw);
         assert_same(&self.dump(), &after);
+        assert_eq!(self.store.verify(|_| ()).unwrap().faults, Vec::<String>::new());
     }
 
     /// Number and sum of the rows of unspent outputs.
