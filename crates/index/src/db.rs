@@ -36,6 +36,8 @@ pub(crate) struct TableSpec {
     pub(crate) by_key: bool,
     /// Rows are deleted from the front of what is scanned.
     pub(crate) queue: bool,
+    /// Rows are hashes and numbers for the most part, which no compression makes smaller.
+    pub(crate) dense: bool,
 }
 
 /// A table, by its place in the list the store was opened with.

@@ -17,17 +17,21 @@ impl BadRow {
 }
 
 /// Appends a number of 7 bits a byte, lowest first; the high bit says that more follow.
-pub(crate) fn put_varint(out: &mut Vec<u8>, value: u64) {
-    put_varint_128(out, value.into());
-}
-
-/// The same for 128 bits.
-pub(crate) fn put_varint_128(out: &mut Vec<u8>, mut value: u128) {
+pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
     }
     out.push(value as u8);
+}
+
+/// The same for 128 bits.
+pub(crate) fn put_varint_128(out: &mut Vec<u8>, mut value: u128) {
+    while value > u128::from(u64::MAX) {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    put_varint(out, value as u64);
 }
 
 /// Appends a signed number, small ones of either sign in few bytes.

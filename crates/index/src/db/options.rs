@@ -59,7 +59,10 @@ pub(super) fn of_store(memory: &Memory) -> Options {
 pub(super) fn of_table(spec: &TableSpec, memory: &Memory) -> Options {
     let mut options = Options::default();
     options.set_block_based_table_factory(&blocks(spec, memory));
-    options.set_compression_type(DBCompressionType::Lz4);
+    options.set_compression_type(match spec.dense {
+        true => DBCompressionType::None,
+        false => DBCompressionType::Lz4,
+    });
     options.set_write_buffer_size(32 << 20);
     options.set_target_file_size_base(128 << 20);
     options.set_max_bytes_for_level_base(512 << 20);

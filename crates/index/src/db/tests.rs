@@ -3,8 +3,8 @@ use std::ops::ControlFlow;
 use super::*;
 
 static TABLES: [TableSpec; 2] = [
-    TableSpec { name: "plain", prefix: 0, by_key: true, queue: false },
-    TableSpec { name: "by_prefix", prefix: 2, by_key: false, queue: true },
+    TableSpec { name: "plain", prefix: 0, by_key: true, queue: false, dense: false },
+    TableSpec { name: "by_prefix", prefix: 2, by_key: false, queue: true, dense: true },
 ];
 const PLAIN: Table = Table(0);
 const BY_PREFIX: Table = Table(1);

@@ -15,14 +15,14 @@ pub(crate) const FORMAT: u16 = 1;
 
 /// Every table, in the order of the constants below.
 pub(crate) static TABLES: [TableSpec; 8] = [
-    TableSpec { name: "meta", prefix: 0, by_key: false, queue: false },
-    TableSpec { name: "header_by_height", prefix: 0, by_key: false, queue: false },
-    TableSpec { name: "height_by_hash", prefix: 0, by_key: true, queue: false },
-    TableSpec { name: "txnum_by_txid", prefix: 6, by_key: false, queue: false },
-    TableSpec { name: "tx_by_num", prefix: 0, by_key: false, queue: false },
-    TableSpec { name: "totals_by_script", prefix: 0, by_key: true, queue: false },
-    TableSpec { name: "history_by_script", prefix: 0, by_key: false, queue: false },
-    TableSpec { name: "unspent_by_script", prefix: 10, by_key: false, queue: true },
+    TableSpec { name: "meta", prefix: 0, by_key: false, queue: false, dense: false },
+    TableSpec { name: "header_by_height", prefix: 0, by_key: false, queue: false, dense: false },
+    TableSpec { name: "height_by_hash", prefix: 0, by_key: true, queue: false, dense: false },
+    TableSpec { name: "txnum_by_txid", prefix: 6, by_key: false, queue: false, dense: false },
+    TableSpec { name: "tx_by_num", prefix: 0, by_key: false, queue: false, dense: true },
+    TableSpec { name: "totals_by_script", prefix: 0, by_key: true, queue: false, dense: false },
+    TableSpec { name: "history_by_script", prefix: 0, by_key: false, queue: false, dense: false },
+    TableSpec { name: "unspent_by_script", prefix: 10, by_key: false, queue: true, dense: false },
 ];
 
 /// Name → tip, identity, key of the script ids.
