@@ -27,15 +27,13 @@ use bytes::Bytes;
 use chain::Hash32;
 use chain::utxo::Format;
 
-use self::coin::Coin;
 use self::coins::Coins;
 use self::manifest::Manifest;
 pub use self::options::{LoadOptions, LoadProgress};
 use self::prepared::{Prepared, PreparedTx, prepare_all};
 use self::records::{Joined, Records};
-use self::runs::{Event, EventKind, Runs};
+use self::runs::{EventKind, Runs};
 use self::twins::Twins;
-use super::record::{InputRecord, TransactionRecord};
 use super::schema::TX_BY_NUM;
 use super::script_id::HashKey;
 use super::store::Store;
@@ -203,97 +201,91 @@ impl Loader {
     }
 
     /// Joins a block with what it spends.
-    fn join(&mut self, block: Prepared) -> Result<(), IndexError> {
+    fn join(&mut self, mut block: Prepared) -> Result<(), IndexError> {
         let first = self.next_txnum;
-        let Prepared { mut row, transactions, size, .. } = block;
-        row.first_txnum = first;
-        let twins = self.twins.of_block(&transactions);
+        block.row.first_txnum = first;
+        let twins = self.twins.of_block(&block);
         if !twins.is_empty() && self.coins.has_questions() {
             // What was asked for must have left the files before twins are looked for there.
             self.settle()?;
         }
-        let mut replaced = Vec::with_capacity(transactions.len());
-        for (place, transaction) in transactions.iter().enumerate() {
+        self.coins.touch(&block);
+        let mut replaced = Vec::new();
+        for (place, transaction) in block.transactions().enumerate() {
             let twin = twins.get(place).copied().unwrap_or(false);
-            replaced.push(self.create(first + place as u64, transaction, twin)?);
+            let vouts = self.create(first + place as u64, &transaction, twin)?;
+            if !vouts.is_empty() {
+                replaced.push((place, vouts));
+            }
         }
-        let mut records = Vec::with_capacity(transactions.len());
-        for ((txnum, transaction), replaced) in (first..).zip(transactions).zip(replaced) {
-            records.push(self.spend(txnum, transaction, replaced)?);
+        let mut previous = Vec::with_capacity(block.spent.len());
+        let mut fees = Vec::with_capacity(block.len());
+        for (txnum, transaction) in (first..).zip(block.transactions()) {
+            fees.push(self.spend(txnum, &transaction, &mut previous)?);
         }
+        let row = &block.row;
         self.runs.hash(&row.hash, row.height)?;
         self.next_txnum = first + u64::from(row.tx_count);
         self.height = row.height + 1;
         self.last = Some(row.hash);
-        self.segment_bytes += size;
+        self.segment_bytes += block.size;
         self.progress.blocks += 1;
         self.progress.transactions += u64::from(row.tx_count);
-        self.progress.bytes += size;
-        self.records.put(Joined { row, records })
+        self.progress.bytes += block.size;
+        self.records.put(Joined { block, previous, fees, replaced })
     }
 
     /// Makes the outputs of a transaction; gives the places of those that replace an unspent one.
     fn create(
         &mut self,
         txnum: u64,
-        transaction: &PreparedTx,
+        transaction: &PreparedTx<'_>,
         twin: bool,
     ) -> Result<Vec<u32>, IndexError> {
         let mut replaced = Vec::new();
-        for made in &transaction.made {
+        for made in transaction.made {
             // The genesis block's one transaction makes nothing that counts.
             if txnum == 0 {
                 break;
             }
-            let coin = Coin { txnum, ..made.coin };
+            let coin = made.coin.with_txnum(txnum);
             let kind = if self.coins.create(made.name, coin, twin)? {
-                replaced.push(coin.vout);
+                replaced.push(coin.unpack().vout);
                 EventKind::Replace
             } else {
                 EventKind::Pay
             };
-            self.runs.event(Event { script: coin.script, txnum, value: coin.value, kind })?;
+            self.runs.event(&coin, txnum, kind)?;
         }
-        self.runs.txid(&transaction.record.txid, txnum)?;
+        self.runs.txid(transaction.txid, txnum)?;
         Ok(replaced)
     }
 
-    /// Spends what a transaction spends; gives its record, and whether it is to be completed.
+    /// Spends what a transaction spends; gives its fee, and whether something is not known yet.
     fn spend(
         &mut self,
         txnum: u64,
-        transaction: PreparedTx,
-        replaced: Vec<u32>,
-    ) -> Result<(TransactionRecord, bool), IndexError> {
-        let PreparedTx { mut record, spent, .. } = transaction;
-        record.replaced = replaced;
-        if record.coinbase.is_some() {
-            return Ok((record, false));
-        }
-        let mut fee = -record.outputs.iter().map(|o| i128::from(o.value)).sum::<i128>();
-        let mut waits = false;
-        for (place, input) in (0u32..).zip(&spent) {
+        transaction: &PreparedTx<'_>,
+        previous: &mut Vec<u64>,
+    ) -> Result<(i128, bool), IndexError> {
+        let Some(value_out) = transaction.value_out else { return Ok((0, false)) };
+        let (mut value_in, mut waits) = (0u128, false);
+        for (place, input) in (0u32..).zip(transaction.spent) {
             self.twins.spend(&input.name);
-            let coin = self.coins.spend(input.name);
-            match coin {
-                Some(Coin { script, value, .. }) => {
-                    fee += i128::from(value);
-                    self.runs.event(Event { script, txnum, value, kind: EventKind::Spend })?;
+            match self.coins.spend(&input.name) {
+                Some(coin) => {
+                    value_in += u128::from(coin.value());
+                    self.runs.event(&coin, txnum, EventKind::Spend)?;
+                    previous.push(coin.txnum());
                 }
                 None => {
                     waits = true;
                     self.coins.ask(input.name, txnum, place, self.height)?;
+                    previous.push(txnum);
                 }
             }
-            record.inputs.push(InputRecord {
-                // An input that is not known yet names its own transaction, which none can spend.
-                txnum: coin.map_or(txnum, |coin| coin.txnum),
-                vout: input.vout,
-                sequence: input.sequence,
-            });
         }
-        record.fee = Some(fee);
-        Ok((record, waits))
+        Ok((value_in as i128 - value_out as i128, waits))
     }
 
     fn close_segment_if_full(&mut self) -> Result<(), IndexError> {

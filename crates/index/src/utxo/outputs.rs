@@ -42,18 +42,24 @@ pub struct NftRecord {
 impl OutputRecord {
     /// Keeps an output of a decoded transaction.
     pub(crate) fn of(output: &Output<'_>) -> OutputRecord {
-        let token = |token: &Token<'_>| TokenRecord {
+        OutputRecord {
+            value: output.value,
+            script: output.script.to_vec(),
+            token: output.token.as_ref().map(TokenRecord::of),
+        }
+    }
+}
+
+impl TokenRecord {
+    /// Keeps the tokens of a decoded output.
+    pub(crate) fn of(token: &Token<'_>) -> TokenRecord {
+        TokenRecord {
             category: token.category,
             amount: token.amount,
             nft: token.nft.map(|nft| NftRecord {
                 capability: nft.capability,
                 commitment: nft.commitment.to_vec(),
             }),
-        };
-        OutputRecord {
-            value: output.value,
-            script: output.script.to_vec(),
-            token: output.token.as_ref().map(token),
         }
     }
 }
@@ -72,8 +78,11 @@ const TEMPLATES: [(&[u8], usize, &[u8]); 8] = [
 
 fn put_script(out: &mut Vec<u8>, script: &[u8]) {
     for (code, (before, length, after)) in TEMPLATES.iter().enumerate() {
+        if script.len() != before.len() + length + after.len() {
+            continue;
+        }
         let middle = script.strip_prefix(*before).and_then(|rest| rest.strip_suffix(*after));
-        if let Some(middle) = middle.filter(|middle| middle.len() == *length) {
+        if let Some(middle) = middle {
             out.push(code as u8);
             out.extend_from_slice(middle);
             return;
@@ -148,15 +157,18 @@ fn read_token(reader: &mut RowReader<'_>) -> Result<Option<TokenRecord>, BadRow>
     Ok(Some(TokenRecord { category, amount, nft }))
 }
 
-/// Count, then each: value, script, and where any output has a token, the token.
-pub(super) fn put_outputs(out: &mut Vec<u8>, outputs: &[OutputRecord], tokens: bool) {
-    put_varint(out, outputs.len() as u64);
-    for output in outputs {
-        put_varint(out, output.value);
-        put_script(out, &output.script);
-        if tokens {
-            put_token(out, output.token.as_ref());
-        }
+/// Value, script, and where any output of the transaction has a token, the token; the number of
+/// outputs stands before them.
+pub(crate) fn put_output(
+    out: &mut Vec<u8>,
+    value: u64,
+    script: &[u8],
+    tokens: Option<Option<&TokenRecord>>,
+) {
+    put_varint(out, value);
+    put_script(out, script);
+    if let Some(token) = tokens {
+        put_token(out, token);
     }
 }
 

@@ -6,21 +6,23 @@
 //! resolves at most 1,000 previous outputs a page, and ids have to be shown of all).
 //! Invariant: what was encoded is decoded to the same record.
 
+mod parts;
+
 use chain::Hash32;
 
-use super::outputs::{put_outputs, read_output, read_outputs};
-use crate::row::{BadRow, RowReader, put_prefixed, put_signed, put_varint};
+pub(crate) use self::parts::{
+    COINBASE, NAMED, REPLACED, Start, TOKENS, put_coinbase, put_fee, put_input, put_name,
+    put_replaced, put_start,
+};
+use self::parts::{KNOWN, read_sequence};
+pub(crate) use super::outputs::put_output;
+use super::outputs::{read_output, read_outputs};
+use crate::row::{BadRow, RowReader, put_varint};
 
 pub use super::outputs::{NftRecord, OutputRecord, TokenRecord};
 
 /// Records of transactions with more inputs carry the previous txids.
 pub(crate) const NAMED_ABOVE: usize = 20;
-
-const COINBASE: u8 = 1;
-const NAMED: u8 = 2;
-const TOKENS: u8 = 4;
-const REPLACED: u8 = 8;
-const KNOWN: u8 = COINBASE | NAMED | TOKENS | REPLACED;
 
 /// A transaction without what is read from other records.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,20 +68,27 @@ impl TransactionRecord {
     /// fee, outputs, inputs, replaced outputs.
     pub(crate) fn bytes(&self, txnum: u64) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + self.outputs.len() * 32 + self.inputs.len() * 8);
-        self.put_head(&mut out);
-        put_outputs(&mut out, &self.outputs, self.has_tokens());
-        match &self.coinbase {
-            Some(script) => {
-                put_prefixed(&mut out, script);
-                let sequence = self.inputs.first().map_or(u32::MAX, |input| input.sequence);
-                put_sequence(&mut out, sequence);
+        let TransactionRecord { txid, version, lock_time, size, vsize, .. } = *self;
+        put_start(&mut out, self.marks(), &Start { txid, version, lock_time, size, vsize });
+        if self.coinbase.is_none() {
+            put_fee(&mut out, self.fee.unwrap_or_default());
+        }
+        put_varint(&mut out, self.outputs.len() as u64);
+        let tokens = self.has_tokens();
+        for OutputRecord { value, script, token } in &self.outputs {
+            put_output(&mut out, *value, script, tokens.then_some(token.as_ref()));
+        }
+        if let Some(script) = &self.coinbase {
+            let sequence = self.inputs.first().map_or(u32::MAX, |input| input.sequence);
+            put_coinbase(&mut out, script, sequence);
+        } else {
+            put_varint(&mut out, self.inputs.len() as u64);
+            for input in &self.inputs {
+                put_input(&mut out, txnum, input.txnum, input.vout, input.sequence);
             }
-            None => self.put_inputs(&mut out, txnum),
+            self.names.iter().flatten().for_each(|name| put_name(&mut out, name));
         }
-        if !self.replaced.is_empty() {
-            put_varint(&mut out, self.replaced.len() as u64);
-            self.replaced.iter().for_each(|vout| put_varint(&mut out, (*vout).into()));
-        }
+        put_replaced(&mut out, &self.replaced);
         out
     }
 
@@ -87,33 +96,12 @@ impl TransactionRecord {
         self.outputs.iter().any(|output| output.token.is_some())
     }
 
-    fn put_head(&self, out: &mut Vec<u8>) {
+    fn marks(&self) -> u8 {
         let mark = |on: bool, mark: u8| if on { mark } else { 0 };
-        let marks = mark(self.coinbase.is_some(), COINBASE)
+        mark(self.coinbase.is_some(), COINBASE)
             | mark(self.names.is_some(), NAMED)
             | mark(self.has_tokens(), TOKENS)
-            | mark(!self.replaced.is_empty(), REPLACED);
-        out.push(marks);
-        out.extend_from_slice(self.txid.wire());
-        put_signed(out, self.version.into());
-        put_varint(out, self.lock_time.into());
-        put_varint(out, self.size.into());
-        put_signed(out, i128::from(self.size) - i128::from(self.vsize));
-        if self.coinbase.is_none() {
-            put_signed(out, self.fee.unwrap_or_default());
-        }
-    }
-
-    fn put_inputs(&self, out: &mut Vec<u8>, txnum: u64) {
-        put_varint(out, self.inputs.len() as u64);
-        for input in &self.inputs {
-            put_signed(out, i128::from(txnum) - i128::from(input.txnum));
-            put_varint(out, input.vout.into());
-            put_sequence(out, input.sequence);
-        }
-        for name in self.names.iter().flatten() {
-            out.extend_from_slice(name.wire());
-        }
+            | mark(!self.replaced.is_empty(), REPLACED)
     }
 
     /// Reads the row at `txnum`.
@@ -209,28 +197,6 @@ fn read_head(reader: &mut RowReader<'_>) -> Result<(u8, TransactionRecord), BadR
         replaced: Vec::new(),
     };
     Ok((marks, record))
-}
-
-/// The usual sequence numbers take one byte.
-const USUAL: [u32; 4] = [u32::MAX, u32::MAX - 1, u32::MAX - 2, 0];
-
-fn put_sequence(out: &mut Vec<u8>, sequence: u32) {
-    match USUAL.iter().position(|usual| *usual == sequence) {
-        Some(place) => out.push(place as u8),
-        None => {
-            out.push(USUAL.len() as u8);
-            out.extend_from_slice(&sequence.to_be_bytes());
-        }
-    }
-}
-
-fn read_sequence(reader: &mut RowReader<'_>) -> Result<u32, BadRow> {
-    let code = usize::from(reader.u8()?);
-    match USUAL.get(code) {
-        Some(sequence) => Ok(*sequence),
-        None if code == USUAL.len() => reader.u32(),
-        None => Err(BadRow),
-    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::hash::Hasher;
 use chain::Hash32;
 use siphasher::sip128::{Hasher128, SipHasher24};
 
+use crate::row::{of_u40, u40};
 use crate::utxo::script_id::{HashKey, ScriptId};
 
 /// The first 12 bytes of the keyed hash of an output's place.
@@ -31,6 +32,45 @@ impl Namer {
     }
 }
 
+/// A coin as tables and files keep it: txnum u40, vout u24, value u64, script id, marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PackedCoin(pub(super) [u8; 27]);
+
+impl PackedCoin {
+    pub(super) fn txnum(&self) -> u64 {
+        self.0.first_chunk().copied().map_or(0, of_u40)
+    }
+
+    pub(super) fn with_txnum(mut self, txnum: u64) -> PackedCoin {
+        self.0[..5].copy_from_slice(&u40(txnum));
+        self
+    }
+
+    pub(super) fn value(&self) -> u64 {
+        let mut word = [0; 8];
+        word.copy_from_slice(&self.0[8..16]);
+        u64::from_be_bytes(word)
+    }
+
+    pub(super) fn script(&self) -> ScriptId {
+        let mut script = [0; 10];
+        script.copy_from_slice(&self.0[16..26]);
+        ScriptId(script)
+    }
+
+    pub(super) fn unpack(&self) -> Coin {
+        let [.., marks] = self.0;
+        Coin {
+            txnum: self.txnum(),
+            vout: u32::from_be_bytes([0, self.0[5], self.0[6], self.0[7]]),
+            value: self.value(),
+            script: self.script(),
+            coinbase: marks & 1 != 0,
+            token: marks & 2 != 0,
+        }
+    }
+}
+
 /// An unspent output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Coin {
@@ -43,31 +83,13 @@ pub(super) struct Coin {
 }
 
 impl Coin {
-    pub(super) fn bytes(&self) -> [u8; 27] {
+    pub(super) fn packed(&self) -> PackedCoin {
         let mut out = [0; 27];
-        out[..5].copy_from_slice(&self.txnum.to_be_bytes()[3..]);
+        out[..5].copy_from_slice(&u40(self.txnum));
         out[5..8].copy_from_slice(&self.vout.to_be_bytes()[1..]);
         out[8..16].copy_from_slice(&self.value.to_be_bytes());
         out[16..26].copy_from_slice(&self.script.0);
         out[26] = u8::from(self.coinbase) | u8::from(self.token) << 1;
-        out
-    }
-
-    pub(super) fn read(bytes: &[u8; 27]) -> Coin {
-        let mut word = [0; 8];
-        word[3..].copy_from_slice(&bytes[..5]);
-        let txnum = u64::from_be_bytes(word);
-        let vout = u32::from_be_bytes([0, bytes[5], bytes[6], bytes[7]]);
-        word.copy_from_slice(&bytes[8..16]);
-        let mut script = [0; 10];
-        script.copy_from_slice(&bytes[16..26]);
-        Coin {
-            txnum,
-            vout,
-            value: u64::from_be_bytes(word),
-            script: ScriptId(script),
-            coinbase: bytes[26] & 1 != 0,
-            token: bytes[26] & 2 != 0,
-        }
+        PackedCoin(out)
     }
 }

@@ -8,8 +8,9 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
 
-use super::coin::{COIN_BYTES, Coin, CoinName};
+use super::coin::{COIN_BYTES, Coin, CoinName, PackedCoin};
 use super::manifest::{FileEntry, Manifest};
+use super::prepared::Prepared;
 use super::run::{Merged, RunFile, RunReader, RunWriter, find};
 use crate::IndexError;
 
@@ -49,7 +50,7 @@ pub(super) struct Coins {
     asked: RunWriter<ASKED_BYTES>,
 }
 
-type Table = HashMap<CoinName, [u8; 27], BuildHasherDefault<NameHasher>>;
+type Table = HashMap<CoinName, PackedCoin, BuildHasherDefault<NameHasher>>;
 
 /// How many coins a table of so many bytes holds: it has a power of two of places, of which seven
 /// of eight are taken before it doubles.
@@ -70,7 +71,7 @@ impl Coins {
             let mut reader = RunReader::<COIN_BYTES>::open(dir, dump)?;
             while let Some(item) = reader.next()? {
                 let (name, coin) = parts(&item);
-                table.insert(name, *coin);
+                table.insert(name, coin);
             }
         }
         Ok(Coins {
@@ -83,24 +84,32 @@ impl Coins {
         })
     }
 
+    /// Looks at every place that the block is about to use, one independent of the other, so that
+    /// the memory of many is waited for at once and not of each in turn.
+    pub(super) fn touch(&self, block: &Prepared) {
+        let spent = block.spent.iter().filter(|spent| self.table.contains_key(&spent.name));
+        let made = block.made.iter().filter(|made| self.table.contains_key(&made.name));
+        std::hint::black_box((spent.count(), made.count()));
+    }
+
     /// Adds an output, and tells whether it replaces an unspent one. One that may have an earlier
     /// twin is looked for in the files too.
     pub(super) fn create(
         &mut self,
         name: CoinName,
-        coin: Coin,
+        coin: PackedCoin,
         may_be_twin: bool,
     ) -> Result<bool, IndexError> {
         if self.table.len() >= self.most {
             self.spill()?;
         }
-        if self.table.insert(name, coin.bytes()).is_some() {
+        if self.table.insert(name, coin).is_some() {
             return Ok(true);
         }
         if may_be_twin {
             for file in &self.spilled {
                 for item in find::<COIN_BYTES>(&self.dir, file, &name)? {
-                    let earlier = Coin::read(parts(&item).1).txnum;
+                    let earlier = parts(&item).1.txnum();
                     if self.gone.insert((name, earlier)) {
                         return Ok(true);
                     }
@@ -111,8 +120,8 @@ impl Coins {
     }
 
     /// Takes an output out, if the table has it.
-    pub(super) fn spend(&mut self, name: CoinName) -> Option<Coin> {
-        self.table.remove(&name).map(|coin| Coin::read(&coin))
+    pub(super) fn spend(&mut self, name: &CoinName) -> Option<PackedCoin> {
+        self.table.remove(name)
     }
 
     /// Whether inputs wait for an answer.
@@ -141,21 +150,21 @@ impl Coins {
 
     /// Moves the older half of the table into a sorted file: young outputs are spent soonest.
     fn spill(&mut self) -> Result<(), IndexError> {
-        let txnum = |coin: &[u8; 27]| Coin::read(coin).txnum;
         let step = (self.table.len() / 1024).max(1);
-        let mut sample: Vec<u64> = self.table.values().step_by(step).map(txnum).collect();
+        let mut sample: Vec<u64> =
+            self.table.values().step_by(step).map(PackedCoin::txnum).collect();
         sample.sort_unstable();
         let last = sample.get(sample.len() / 2).copied().unwrap_or(u64::MAX);
         let mut file = RunFile::create(&self.dir, "coins", self.serial())?;
         for part in 0..PARTS {
             let chosen = self.table.iter().filter(|(name, coin)| {
-                name[0] / (u8::MAX / PARTS + 1) == part && txnum(coin) <= last
+                name[0] / (u8::MAX / PARTS + 1) == part && coin.txnum() <= last
             });
             let mut chosen: Vec<_> = chosen.map(|(name, coin)| joined(name, coin)).collect();
             chosen.sort_unstable();
             chosen.iter().try_for_each(|item| file.push(item))?;
         }
-        self.table.retain(|_, coin| txnum(coin) > last);
+        self.table.retain(|_, coin| coin.txnum() > last);
         self.spilled.push(file.finish()?);
         Ok(())
     }
@@ -170,7 +179,7 @@ impl Coins {
     /// answered leaves the files.
     pub(super) fn answer(
         &mut self,
-        mut told: impl FnMut(&[u8; ASKED_BYTES], Coin) -> Result<(), IndexError>,
+        mut told: impl FnMut(&[u8; ASKED_BYTES], PackedCoin) -> Result<(), IndexError>,
     ) -> Result<(), IndexError> {
         let questions = self.asked.finish()?;
         if questions.is_empty() && self.gone.is_empty() {
@@ -186,7 +195,7 @@ impl Coins {
             match question {
                 Some(asking) if asking[..12] < name[..] => return Err(lost()),
                 Some(asking) if asking[..12] == name[..] => {
-                    told(&asking, Coin::read(coin))?;
+                    told(&asking, coin)?;
                     question = asked.next()?;
                 }
                 _ => left.push(&item)?,
@@ -229,10 +238,10 @@ impl Coins {
             if self.table.contains_key(&name) {
                 return Err(twice());
             }
-            told(Coin::read(coin))?;
+            told(coin.unpack())?;
         }
         for coin in self.table.values() {
-            told(Coin::read(coin))?;
+            told(coin.unpack())?;
         }
         self.table = Table::default();
         Ok(())
@@ -250,7 +259,7 @@ impl Beyond<'_> {
     fn next(&mut self) -> Result<Option<[u8; COIN_BYTES]>, IndexError> {
         while let Some(item) = self.coins.next()? {
             let (name, coin) = parts(&item);
-            if !self.gone.is_empty() && self.gone.contains(&(name, Coin::read(coin).txnum)) {
+            if !self.gone.is_empty() && self.gone.contains(&(name, coin.txnum())) {
                 continue;
             }
             if self.last.replace(name) == Some(name) {
@@ -266,16 +275,15 @@ fn twice() -> IndexError {
     IndexError::damaged("an output was made twice while unspent")
 }
 
-fn joined(name: &CoinName, coin: &[u8; 27]) -> [u8; COIN_BYTES] {
+fn joined(name: &CoinName, coin: &PackedCoin) -> [u8; COIN_BYTES] {
     let mut item = [0; COIN_BYTES];
     item[..12].copy_from_slice(name);
-    item[12..].copy_from_slice(coin);
+    item[12..].copy_from_slice(&coin.0);
     item
 }
 
 /// Name and coin of an item.
-fn parts(item: &[u8; COIN_BYTES]) -> (CoinName, &[u8; 27]) {
-    let (name, coin) = item.split_at(12);
-    let name = name.try_into().expect("an item begins with 12 bytes of name");
-    (name, coin.try_into().expect("27 bytes follow"))
+fn parts(item: &[u8; COIN_BYTES]) -> (CoinName, PackedCoin) {
+    let (name, coin) = item.split_first_chunk().expect("an item begins with 12 bytes of name");
+    (*name, PackedCoin(coin.try_into().expect("27 bytes follow")))
 }

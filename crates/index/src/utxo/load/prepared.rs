@@ -4,39 +4,74 @@ use bytes::Bytes;
 use chain::Hash32;
 use chain::utxo::{Block, Format, Transaction, is_unspendable};
 
-use super::coin::{Coin, CoinName, Namer};
+use super::coin::{Coin, CoinName, Namer, PackedCoin};
 use crate::IndexError;
+use crate::row::put_varint;
 use crate::utxo::block_row::BlockRow;
-use crate::utxo::connect::{head, names};
-use crate::utxo::record::InputRecord;
-use crate::utxo::record::{OutputRecord, TransactionRecord};
+use crate::utxo::outputs::TokenRecord;
+use crate::utxo::record::{
+    COINBASE, NAMED, NAMED_ABOVE, Start, TOKENS, put_coinbase, put_name, put_output, put_start,
+};
 use crate::utxo::schema::LAST_VOUT;
 use crate::utxo::script_id::HashKey;
 
-/// A block that was decoded.
+/// A block that was decoded. What its transactions have stands one after the other, so that a
+/// block takes a handful of allocations.
 pub(super) struct Prepared {
     /// Its row; the first txnum is not known yet.
     pub(super) row: BlockRow,
     pub(super) previous: Hash32,
-    pub(super) transactions: Vec<PreparedTx>,
     pub(super) size: u64,
-}
-
-/// A transaction of it.
-pub(super) struct PreparedTx {
-    /// Its record without inputs and fee.
-    pub(super) record: TransactionRecord,
-    /// Its outputs that count.
-    pub(super) made: Vec<Made>,
     /// What its inputs spend; nothing of a coinbase.
     pub(super) spent: Vec<SpentName>,
+    /// Its outputs that count.
+    pub(super) made: Vec<Made>,
+    transactions: Vec<Entry>,
+    /// Parts of the rows of its records.
+    bytes: Vec<u8>,
+}
+
+/// A transaction, and where that which it has ends.
+struct Entry {
+    txid: Hash32,
+    /// Sum of its outputs; none of a coinbase, which has no fee.
+    value_out: Option<u128>,
+    ends: Ends,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Ends {
+    start: usize,
+    outputs: usize,
+    rest: usize,
+    made: usize,
+    spent: usize,
+}
+
+/// A transaction of a prepared block.
+#[derive(Clone, Copy)]
+pub(super) struct PreparedTx<'a> {
+    pub(super) txid: &'a Hash32,
+    /// Sum of its outputs; none of a coinbase, which has no fee.
+    pub(super) value_out: Option<u128>,
+    /// Its outputs that count.
+    pub(super) made: &'a [Made],
+    /// What its inputs spend.
+    pub(super) spent: &'a [SpentName],
+    /// Of its row what stands before the fee.
+    pub(super) start: &'a [u8],
+    /// Its outputs, their number before them.
+    pub(super) outputs: &'a [u8],
+    /// What stands behind the inputs: of a coinbase its input, else the previous txids if the row
+    /// has them.
+    pub(super) rest: &'a [u8],
 }
 
 /// An output that counts.
 pub(super) struct Made {
     pub(super) name: CoinName,
     /// The txnum is not known yet.
-    pub(super) coin: Coin,
+    pub(super) coin: PackedCoin,
 }
 
 /// An output that an input spends.
@@ -44,6 +79,30 @@ pub(super) struct SpentName {
     pub(super) name: CoinName,
     pub(super) vout: u32,
     pub(super) sequence: u32,
+}
+
+impl Prepared {
+    /// Its transactions in order.
+    pub(super) fn transactions(&self) -> impl Iterator<Item = PreparedTx<'_>> {
+        let mut from = Ends::default();
+        self.transactions.iter().map(move |Entry { txid, value_out, ends }| {
+            let before = std::mem::replace(&mut from, *ends);
+            PreparedTx {
+                txid,
+                value_out: *value_out,
+                made: &self.made[before.made..ends.made],
+                spent: &self.spent[before.spent..ends.spent],
+                start: &self.bytes[before.rest..ends.start],
+                outputs: &self.bytes[ends.start..ends.outputs],
+                rest: &self.bytes[ends.outputs..ends.rest],
+            }
+        })
+    }
+
+    /// How many transactions it has.
+    pub(super) fn len(&self) -> usize {
+        self.transactions.len()
+    }
 }
 
 /// Decodes consecutive blocks, the first at `first`.
@@ -90,18 +149,8 @@ fn prepare(
     if !block.is_whole() {
         return Err(bad("its transactions are not those of its header".into()));
     }
-    let mut ids = block.txids.clone();
-    ids.sort_unstable();
-    if ids.windows(2).any(|pair| pair[0] == pair[1]) {
+    if has_twice(&block.txids) {
         return Err(bad("it has a transaction twice".into()));
-    }
-    let namer = Namer::new(key);
-    let mut transactions = Vec::with_capacity(block.transactions.len());
-    for (transaction, txid) in block.transactions.iter().zip(&block.txids) {
-        if transaction.outputs().len() as u64 > u64::from(LAST_VOUT) {
-            return Err(bad("a transaction has too many outputs".into()));
-        }
-        transactions.push(prepare_one(transaction, *txid, key, &namer));
     }
     let header = &block.header;
     let row = BlockRow {
@@ -116,42 +165,106 @@ fn prepare(
         tx_count: block.transactions.len() as u32,
         size: block.size as u64,
     };
-    Ok(Prepared { row, previous: header.previous, transactions, size: raw.len() as u64 })
+    let count = block.transactions.len();
+    let mut prepared = Prepared {
+        row,
+        previous: header.previous,
+        size: raw.len() as u64,
+        spent: Vec::with_capacity(count * 2),
+        made: Vec::with_capacity(count * 2),
+        transactions: Vec::with_capacity(count),
+        bytes: Vec::with_capacity(raw.len() / 2),
+    };
+    let namer = Namer::new(key);
+    for (transaction, txid) in block.transactions.iter().zip(&block.txids) {
+        if transaction.outputs().len() as u64 > u64::from(LAST_VOUT) {
+            return Err(bad("a transaction has too many outputs".into()));
+        }
+        prepared.add(transaction, *txid, key, &namer, format);
+    }
+    Ok(prepared)
 }
 
-fn prepare_one(
-    transaction: &Transaction<'_>,
-    txid: Hash32,
-    key: &HashKey,
-    namer: &Namer,
-) -> PreparedTx {
-    let mut record = head(transaction, txid, Vec::new());
-    let coinbase = transaction.is_coinbase();
-    let mut spent = Vec::new();
-    for input in transaction.inputs() {
-        if coinbase {
-            record.coinbase = Some(input.script.to_vec());
-            let (txnum, vout, sequence) = (0, u32::MAX, input.sequence);
-            record.inputs.push(InputRecord { txnum, vout, sequence });
-        } else {
-            let (vout, sequence) = (input.previous.vout, input.sequence);
-            let name = namer.name(&input.previous.txid, vout);
-            spent.push(SpentName { name, vout, sequence });
+/// Whether an id stands there twice.
+fn has_twice(txids: &[Hash32]) -> bool {
+    let first = |txid: &Hash32| txid.wire().first_chunk().map_or(0, |it| u64::from_le_bytes(*it));
+    let mut firsts: Vec<u64> = txids.iter().map(first).collect();
+    firsts.sort_unstable();
+    if firsts.windows(2).all(|pair| pair[0] != pair[1]) {
+        return false;
+    }
+    let mut ids = txids.to_vec();
+    ids.sort_unstable();
+    ids.windows(2).any(|pair| pair[0] == pair[1])
+}
+
+impl Prepared {
+    fn add(
+        &mut self,
+        transaction: &Transaction<'_>,
+        txid: Hash32,
+        key: &HashKey,
+        namer: &Namer,
+        format: &Format,
+    ) {
+        let coinbase = transaction.is_coinbase();
+        let tokens = format.tokens && transaction.outputs().any(|output| output.token.is_some());
+        let named = !coinbase && transaction.inputs().len() > NAMED_ABOVE;
+        let mark = |on: bool, mark: u8| if on { mark } else { 0 };
+        let marks = mark(coinbase, COINBASE) | mark(named, NAMED) | mark(tokens, TOKENS);
+        let start = Start {
+            txid,
+            version: transaction.version,
+            lock_time: transaction.lock_time,
+            size: transaction.size() as u32,
+            vsize: transaction.vsize() as u32,
+        };
+        put_start(&mut self.bytes, marks, &start);
+        let start = self.bytes.len();
+        let value_out = self.add_outputs(transaction, &txid, key, namer, tokens);
+        let outputs = self.bytes.len();
+        for input in transaction.inputs() {
+            if coinbase {
+                put_coinbase(&mut self.bytes, input.script, input.sequence);
+                break;
+            }
+            let (previous, sequence) = (input.previous, input.sequence);
+            let name = namer.name(&previous.txid, previous.vout);
+            self.spent.push(SpentName { name, vout: previous.vout, sequence });
+            if named {
+                put_name(&mut self.bytes, &previous.txid);
+            }
         }
+        let (rest, made, spent) = (self.bytes.len(), self.made.len(), self.spent.len());
+        let value_out = (!coinbase).then_some(value_out);
+        let ends = Ends { start, outputs, rest, made, spent };
+        self.transactions.push(Entry { txid, value_out, ends });
     }
-    if !coinbase {
-        record.names = names(transaction);
-    }
-    let mut made = Vec::with_capacity(transaction.outputs().len());
-    record.outputs.reserve_exact(transaction.outputs().len());
-    for (vout, output) in (0u32..).zip(transaction.outputs()) {
-        if !is_unspendable(output.script) {
-            let script = key.script_id(output.script);
-            let token = output.token.is_some();
-            let coin = Coin { txnum: 0, vout, value: output.value, script, coinbase, token };
-            made.push(Made { name: namer.name(&txid, vout), coin });
+
+    /// Adds the outputs of a transaction, and gives their sum.
+    fn add_outputs(
+        &mut self,
+        transaction: &Transaction<'_>,
+        txid: &Hash32,
+        key: &HashKey,
+        namer: &Namer,
+        tokens: bool,
+    ) -> u128 {
+        let (coinbase, mut sum) = (transaction.is_coinbase(), 0);
+        put_varint(&mut self.bytes, transaction.outputs().len() as u64);
+        for (vout, output) in (0u32..).zip(transaction.outputs()) {
+            let token = output.token.as_ref();
+            if !is_unspendable(output.script) {
+                let script = key.script_id(output.script);
+                let token = token.is_some();
+                let coin = Coin { txnum: 0, vout, value: output.value, script, coinbase, token };
+                self.made.push(Made { name: namer.name(txid, vout), coin: coin.packed() });
+            }
+            let token = tokens.then(|| token.map(TokenRecord::of));
+            let token = token.as_ref().map(Option::as_ref);
+            put_output(&mut self.bytes, output.value, output.script, token);
+            sum += u128::from(output.value);
         }
-        record.outputs.push(OutputRecord::of(&output));
+        sum
     }
-    PreparedTx { record, made, spent }
 }

@@ -13,12 +13,12 @@ use std::thread::JoinHandle;
 
 use super::file_error;
 use super::manifest::Manifest;
+use super::prepared::{Prepared, PreparedTx};
 use super::table_files::TableFiles;
 use crate::IndexError;
 use crate::db::{Db, Table};
-use crate::row::u40;
-use crate::utxo::block_row::BlockRow;
-use crate::utxo::record::TransactionRecord;
+use crate::row::{put_varint, u40};
+use crate::utxo::record::{REPLACED, TransactionRecord, put_fee, put_input, put_replaced};
 use crate::utxo::schema::{HEADER_BY_HEIGHT, TX_BY_NUM};
 
 /// Blocks that may wait for the thread.
@@ -26,9 +26,14 @@ const WAITING: usize = 16;
 
 /// A block that was joined.
 pub(super) struct Joined {
-    pub(super) row: BlockRow,
-    /// Its records, and of each whether an output that it spends is not known yet.
-    pub(super) records: Vec<(TransactionRecord, bool)>,
+    pub(super) block: Prepared,
+    /// Of each input the place of the previous transaction; its own where that is not known yet,
+    /// for none can spend itself.
+    pub(super) previous: Vec<u64>,
+    /// Of each transaction the fee, without what is not known yet, and whether there is such.
+    pub(super) fees: Vec<(i128, bool)>,
+    /// Transactions by their place in the block whose outputs replaced others.
+    pub(super) replaced: Vec<(usize, Vec<u32>)>,
 }
 
 /// Where records go.
@@ -54,6 +59,7 @@ impl Records {
             rows: files(TX_BY_NUM),
             blocks: files(HEADER_BY_HEIGHT),
             drafts: None,
+            row: Vec::new(),
         })))
     }
 
@@ -105,6 +111,8 @@ pub(super) struct Writer {
     rows: TableFiles,
     blocks: TableFiles,
     drafts: Option<Drafts>,
+    /// The row that is being written.
+    row: Vec<u8>,
 }
 
 struct Drafts {
@@ -122,16 +130,23 @@ impl Writer {
     }
 
     fn put(&mut self, block: &Joined) -> Result<(), IndexError> {
-        let row = &block.row;
+        let row = &block.block.row;
         self.blocks.put(&row.height.to_be_bytes(), &row.bytes())?;
-        for (txnum, (record, waits)) in (row.first_txnum..).zip(&block.records) {
-            let bytes = record.bytes(txnum);
+        let mut previous = block.previous.iter();
+        let mut replaced = block.replaced.iter().peekable();
+        let transactions = block.block.transactions().zip(&block.fees);
+        for ((place, (transaction, (fee, waits))), txnum) in
+            transactions.enumerate().zip(row.first_txnum..)
+        {
+            let replaced = replaced.next_if(|(at, _)| *at == place);
+            let replaced = replaced.map_or(&[][..], |(_, vouts)| vouts);
+            write_row(&mut self.row, &transaction, txnum, *fee, &mut previous, replaced);
             if *waits && self.drafts.is_none() {
                 self.drafts = Some(Drafts::create(&self.dir)?);
             }
             match &mut self.drafts {
-                None => self.rows.put(&u40(txnum), &bytes)?,
-                Some(drafts) => drafts.put(txnum, &bytes)?,
+                None => self.rows.put(&u40(txnum), &self.row)?,
+                Some(drafts) => drafts.put(txnum, &self.row)?,
             }
         }
         Ok(())
@@ -167,6 +182,35 @@ impl Writer {
         self.rows.close(manifest)?;
         self.blocks.close(manifest)
     }
+}
+
+/// Puts the parts of a record together.
+fn write_row<'a>(
+    row: &mut Vec<u8>,
+    transaction: &PreparedTx<'_>,
+    txnum: u64,
+    fee: i128,
+    previous: &mut impl Iterator<Item = &'a u64>,
+    replaced: &[u32],
+) {
+    row.clear();
+    row.extend_from_slice(transaction.start);
+    if let (Some(marks), false) = (row.first_mut(), replaced.is_empty()) {
+        *marks |= REPLACED;
+    }
+    let coinbase = transaction.value_out.is_none();
+    if !coinbase {
+        put_fee(row, fee);
+    }
+    row.extend_from_slice(transaction.outputs);
+    if !coinbase {
+        put_varint(row, transaction.spent.len() as u64);
+        for (spent, previous) in transaction.spent.iter().zip(previous) {
+            put_input(row, txnum, *previous, spent.vout, spent.sequence);
+        }
+    }
+    row.extend_from_slice(transaction.rest);
+    put_replaced(row, replaced);
 }
 
 impl Drafts {

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use chain::Hash32;
 
+use super::coin::PackedCoin;
 use super::manifest::Manifest;
 use super::run::{RunFile, RunWriter};
 use crate::IndexError;
+use crate::row::u40;
 use crate::utxo::schema::{hash_key, txid_key};
 use crate::utxo::script_id::ScriptId;
 
@@ -38,15 +40,6 @@ pub(super) struct Event {
 }
 
 impl Event {
-    fn bytes(&self) -> [u8; EVENT_BYTES] {
-        let mut out = [0; EVENT_BYTES];
-        out[..10].copy_from_slice(&self.script.0);
-        out[10..15].copy_from_slice(&self.txnum.to_be_bytes()[3..]);
-        out[15] = self.kind as u8;
-        out[16..].copy_from_slice(&self.value.to_be_bytes());
-        out
-    }
-
     pub(super) fn read(bytes: &[u8; EVENT_BYTES]) -> Event {
         let mut script = [0; 10];
         script.copy_from_slice(&bytes[..10]);
@@ -92,8 +85,19 @@ impl Runs {
         self.hashes.push(item)
     }
 
-    pub(super) fn event(&mut self, event: Event) -> Result<(), IndexError> {
-        self.events.push(event.bytes())
+    /// What the transaction at `txnum` does to the script of a coin.
+    pub(super) fn event(
+        &mut self,
+        coin: &PackedCoin,
+        txnum: u64,
+        kind: EventKind,
+    ) -> Result<(), IndexError> {
+        let mut item = [0; EVENT_BYTES];
+        item[..10].copy_from_slice(&coin.0[16..26]);
+        item[10..15].copy_from_slice(&u40(txnum));
+        item[15] = kind as u8;
+        item[16..].copy_from_slice(&coin.0[8..16]);
+        self.events.push(item)
     }
 
     pub(super) fn txid(&mut self, txid: &Hash32, txnum: u64) -> Result<(), IndexError> {

@@ -1,10 +1,10 @@
 //! The end of a segment: inputs whose outputs are not in memory meet them in the sorted files.
 
 use super::Loader;
-use super::coin::{COIN_BYTES, Coin};
+use super::coin::{COIN_BYTES, PackedCoin};
 use super::coins::ASKED_BYTES;
 use super::run::{Merged, RunWriter};
-use super::runs::{Event, EventKind};
+use super::runs::EventKind;
 use crate::IndexError;
 
 /// Bytes of an answer: txnum u40, place of the input u24, the coin.
@@ -16,15 +16,13 @@ impl Loader {
         let mut answers =
             RunWriter::<ANSWER_BYTES>::new(&self.dir, "answers", self.options.run_bytes, 0);
         let runs = &mut self.runs;
-        self.coins.answer(|asking: &[u8; ASKED_BYTES], coin: Coin| {
+        self.coins.answer(|asking: &[u8; ASKED_BYTES], coin: PackedCoin| {
             let mut item = [0; ANSWER_BYTES];
             item[..8].copy_from_slice(&asking[12..]);
-            item[8..].copy_from_slice(&coin.bytes());
+            item[8..].copy_from_slice(&coin.0);
             let mut word = [0; 8];
             word[3..].copy_from_slice(&asking[12..17]);
-            let txnum = u64::from_be_bytes(word);
-            let (script, value) = (coin.script, coin.value);
-            runs.event(Event { script, txnum, value, kind: EventKind::Spend })?;
+            runs.event(&coin, u64::from_be_bytes(word), EventKind::Spend)?;
             answers.push(item)
         })?;
         let files = answers.finish()?;
@@ -46,9 +44,10 @@ impl Loader {
                 if (u64::from_be_bytes(word), at) != (txnum, place) {
                     return Err(lost());
                 }
-                let coin = Coin::read(answer.last_chunk().expect("an answer ends with a coin"));
-                input.txnum = coin.txnum;
-                record.fee = record.fee.map(|fee| fee + i128::from(coin.value));
+                let coin = answer.last_chunk().expect("an answer ends with a coin");
+                let coin = PackedCoin(*coin);
+                input.txnum = coin.txnum();
+                record.fee = record.fee.map(|fee| fee + i128::from(coin.value()));
             }
             Ok(())
         })?;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::coin::CoinName;
 use super::manifest::Manifest;
-use super::prepared::PreparedTx;
+use super::prepared::{Prepared, PreparedTx};
 use super::run::{RunFile, RunReader};
 use crate::IndexError;
 
@@ -42,32 +42,33 @@ impl Twins {
     }
 
     /// Which transactions of a block may have an earlier twin, by their places; empty: none.
-    pub(super) fn of_block(&mut self, transactions: &[PreparedTx]) -> Vec<bool> {
+    pub(super) fn of_block(&mut self, block: &Prepared) -> Vec<bool> {
         let mut may_be = Vec::new();
-        for (place, transaction) in transactions.iter().enumerate() {
+        let coinbases = block.transactions().enumerate().filter(|(_, it)| it.value_out.is_none());
+        for (place, transaction) in coinbases {
             // Of a transaction without outputs that count nothing can be replaced.
             let Some(first) = transaction.made.first() else { continue };
-            if !first.coin.coinbase {
-                continue;
-            }
             let name = first.name.first_chunk().expect("a name has 12 bytes");
             let name = u64::from_be_bytes(*name);
             if self.coinbases.insert(name) {
                 self.fresh.push(name);
             } else {
-                may_be.resize(transactions.len(), false);
+                may_be.resize(block.len(), false);
                 may_be[place] = true;
                 self.outputs.extend(transaction.made.iter().map(|made| made.name));
             }
         }
-        self.follow(transactions, &mut may_be);
+        if !self.outputs.is_empty() {
+            let transactions: Vec<_> = block.transactions().collect();
+            self.follow(&transactions, &mut may_be);
+        }
         may_be
     }
 
     /// Adds the transactions that only spend outputs of such ones, until there are no more: they
     /// stand in any order.
-    fn follow(&mut self, transactions: &[PreparedTx], may_be: &mut Vec<bool>) {
-        let mut more = !self.outputs.is_empty();
+    fn follow(&mut self, transactions: &[PreparedTx<'_>], may_be: &mut Vec<bool>) {
+        let mut more = true;
         while more {
             more = false;
             for (place, transaction) in transactions.iter().enumerate() {
