@@ -1,6 +1,6 @@
 //! What tests need and a release does not: live nodes on loopback, a stub node with a chain made to
-//! measure, a proxy that breaks the network, the barest HTTP client, a look at a process from
-//! outside.
+//! measure, what recorded nodes said, a proxy that breaks the network, the barest HTTP client, a look
+//! at a process from outside.
 //!
 //! Invariant: whatever is started here ends with the value that stands for it, also when a test
 //! panics, and only by its own process id.
@@ -17,6 +17,7 @@ mod litecoind;
 mod monerod;
 mod process;
 mod program;
+mod recording;
 mod starting;
 mod stub;
 
@@ -31,4 +32,5 @@ pub use geth::Geth;
 pub use litecoind::{Litecoind, Login};
 pub use monerod::Monerod;
 pub use process::{Process, StartError, cpu_micros, rss_bytes};
+pub use recording::{Recording, expected};
 pub use stub::{Misfit, StubNode, StubOptions};

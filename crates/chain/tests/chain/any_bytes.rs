@@ -5,8 +5,8 @@ use chain::utxo::{
 };
 use chain::{AddressParams, Network};
 use proptest::prelude::*;
-
-use crate::recording;
+use replay::Phase;
+use testkit::Recording;
 
 fn formats() -> Vec<(Format, &'static Network)> {
     chain::ALL
@@ -54,15 +54,9 @@ fn real_blocks() -> Vec<Vec<u8>> {
     ["btc", "ltc", "doge", "bch"]
         .into_iter()
         .map(|slug| {
-            recording::lines(slug, "transcript.jsonl.gz")
-                .filter(|line| line["method"] == "getblock")
-                .filter_map(|line| {
-                    let hex: String = serde_json::from_str(line["result"].as_str()?).ok()?;
-                    const_hex::decode(hex).ok()
-                })
-                .filter(|raw| raw.len() < 4000 && (slug != "doge" || raw[1] & 1 != 0))
-                .last()
-                .unwrap()
+            let mut raw = Recording::of(slug, Phase::B).raw;
+            raw.retain(|raw| raw.len() < 4000 && (slug != "doge" || raw[1] & 1 != 0));
+            raw.pop().unwrap()
         })
         .collect()
 }

@@ -1,8 +1,6 @@
 //! The genesis hashes against what recorded nodes said.
 
-use serde_json::{Value, json};
-
-use crate::recording;
+use serde_json::Value;
 
 fn genesis(slug: &str, network: &str) -> Option<&'static str> {
     chain::find(slug).unwrap().network(network).unwrap().genesis
@@ -12,22 +10,26 @@ fn genesis(slug: &str, network: &str) -> Option<&'static str> {
 fn of_nodes_with_getblockhash() {
     for slug in ["btc", "ltc", "doge", "bch", "xec", "zec", "dcr"] {
         let network = if slug == "dcr" { "simnet" } else { "regtest" };
-        let line = recording::lines(slug, "transcript.jsonl.gz")
-            .find(|line| line["method"] == "getblockhash" && line["params"] == json!([0]))
+        let hash = replay::recorded(slug)
+            .unwrap()
+            .find(|line| line.method() == "getblockhash" && line.params() == "[0]")
+            .and_then(|line| line.result())
             .expect("block 0 was recorded");
-        let hash: Value = serde_json::from_str(line["result"].as_str().unwrap()).unwrap();
+        let hash: Value = serde_json::from_slice(&hash).unwrap();
         assert_eq!(hash.as_str(), genesis(slug, network), "{slug}");
     }
 }
 
 #[test]
 fn of_monerod() {
-    let headers = recording::lines("xmr", "monerod.jsonl.gz")
-        .find(|line| {
-            line["method"] == "get_block_headers_range" && line["params"]["start_height"] == 0
-        })
+    let headers = replay::recorded("xmr")
+        .unwrap()
+        .filter(|line| line.method() == "get_block_headers_range")
+        .find(|line| serde_json::from_str::<Value>(line.params()).unwrap()["start_height"] == 0)
+        .and_then(|line| line.result())
         .expect("the first headers were recorded");
-    let first = &headers["result"]["headers"][0];
+    let headers: Value = serde_json::from_slice(&headers).unwrap();
+    let first = &headers["headers"][0];
     assert_eq!(first["height"], 0);
     assert_eq!(first["hash"].as_str(), genesis("xmr", "regtest"));
 }

@@ -8,5 +8,4 @@ mod mainnet;
 mod method_lists;
 mod networks;
 mod recorded_blocks;
-mod recording;
 mod tenth_chain;

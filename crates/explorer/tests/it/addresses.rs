@@ -100,7 +100,7 @@ async fn every_form_of_an_address_gives_the_same_body() {
     for slug in ["btc", "ltc", "doge", "bch", "xec"] {
         let rig = Plan::of(&[slug]).start().await;
         let mut client = rig.client().await;
-        let expected = crate::recording::expected(slug, Phase::A);
+        let expected = testkit::expected(slug, Phase::A);
         let (mut first, mut seen) = (std::collections::BTreeSet::new(), 0);
         for canonical in expected["addresses"].as_object().unwrap().keys() {
             let forms = forms(slug, canonical);
@@ -142,7 +142,7 @@ async fn texts_that_are_no_address_here_are_refused() {
     for slug in ["btc", "ltc", "doge", "bch", "xec"] {
         let rig = Plan::of(&[slug]).start().await;
         let mut client = rig.client().await;
-        let expected = crate::recording::expected(slug, Phase::A);
+        let expected = testkit::expected(slug, Phase::A);
         for canonical in expected["addresses"].as_object().unwrap().keys() {
             for place in [canonical.len() - 1, canonical.len() - 12] {
                 bad(&mut client, slug, &mistyped(canonical, place)).await;

@@ -7,7 +7,6 @@ mod caching;
 mod forged;
 mod metering;
 mod phases;
-mod recording;
 mod requests;
 mod rig;
 mod search;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replay::Phase;
 use serde_json::{Value, json};
+use testkit::Recording;
 
-use crate::recording::{Recording, address_of, canonical};
 use crate::rig::{Client, Plan, Rig};
 
 /// What waiting transactions do to an address.
@@ -45,21 +45,33 @@ fn names(object: &Value) -> BTreeSet<&str> {
     members.keys().map(String::as_str).collect()
 }
 
+/// The one address of an output as the node shows it (decision U1).
+fn address_of(output: &Value) -> Option<&str> {
+    let script = &output["scriptPubKey"];
+    let class = script["type"].as_str().unwrap();
+    if ["pubkey", "multisig", "nulldata", "nonstandard"].contains(&class) {
+        return None;
+    }
+    script["address"].as_str().or_else(|| script["addresses"][0].as_str())
+}
+
 fn touched(recording: &Recording) -> BTreeMap<String, Touched> {
     let mut touched: BTreeMap<String, Touched> = BTreeMap::new();
     for txid in &recording.waiting {
         let json = &recording.transactions[txid];
-        for output in canonical(&json["vout"]) {
+        for output in Recording::canonical(&json["vout"]) {
             if let Some(address) = address_of(output) {
                 let of = touched.entry(address.to_owned()).or_default();
-                of.received += recording.amount(&output["value"]);
+                of.received += i128::from(recording.amount(&output["value"]));
                 of.txids.insert(txid.clone());
             }
         }
-        for output in canonical(&json["vin"]).into_iter().map(|input| recording.spent(input)) {
+        for output in
+            Recording::canonical(&json["vin"]).into_iter().map(|input| recording.spent(input))
+        {
             if let Some(address) = address_of(output) {
                 let of = touched.entry(address.to_owned()).or_default();
-                of.sent += recording.amount(&output["value"]);
+                of.sent += i128::from(recording.amount(&output["value"]));
                 of.txids.insert(txid.clone());
             }
         }
@@ -279,7 +291,8 @@ impl Trial {
         };
         assert_eq!(found["version"], json["version"]);
         assert_eq!(found["lock_time"], json["locktime"]);
-        let (inputs, outputs) = (canonical(&json["vin"]), canonical(&json["vout"]));
+        let (inputs, outputs) =
+            (Recording::canonical(&json["vin"]), Recording::canonical(&json["vout"]));
         assert_eq!((vin.len(), vout.len()), (inputs.len(), outputs.len()));
         for (n, (found, json)) in vin.iter().zip(inputs).enumerate() {
             self.input(n, found, json);
@@ -404,7 +417,8 @@ impl Trial {
             .waiting
             .iter()
             .flat_map(|txid| {
-                let inputs = canonical(&self.recording.transactions[txid]["vin"]).into_iter();
+                let inputs =
+                    Recording::canonical(&self.recording.transactions[txid]["vin"]).into_iter();
                 inputs.map(move |one| ((text(&one["txid"]), number(&one["vout"])), txid))
             })
             .collect();
@@ -418,7 +432,7 @@ impl Trial {
                 if self.recording.expected["txs"][txid]["coinbase"] == true {
                     shown["coinbase"] = json!(true);
                 }
-                let outputs = canonical(&self.recording.transactions[txid]["vout"]);
+                let outputs = Recording::canonical(&self.recording.transactions[txid]["vout"]);
                 if outputs[vout as usize]["tokenData"].is_object() {
                     shown["token"] = json!(true);
                 }

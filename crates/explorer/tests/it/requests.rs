@@ -16,13 +16,13 @@ async fn rig() -> Rig {
 }
 
 fn tip() -> (u64, String) {
-    let expected = crate::recording::expected("btc", replay::Phase::A);
+    let expected = testkit::expected("btc", replay::Phase::A);
     (expected["tip"].as_u64().unwrap(), expected["best"].as_str().unwrap().to_owned())
 }
 
 /// The address with the longest history.
 fn address() -> (String, u64) {
-    let expected = crate::recording::expected("btc", replay::Phase::A);
+    let expected = testkit::expected("btc", replay::Phase::A);
     let addresses = expected["addresses"].as_object().unwrap();
     let count = |one: &Value| one["tx_count"].as_u64().unwrap();
     let (address, one) = addresses.iter().max_by_key(|(_, one)| count(one)).unwrap();

@@ -198,7 +198,7 @@ impl Followed {
 
     /// Waits until the index is at the tip of a phase.
     pub async fn in_sync(&self, phase: Phase) {
-        let expected = crate::recording::expected(self.slug, phase);
+        let expected = testkit::expected(self.slug, phase);
         self.stands(|standing| standing.in_sync && expected["tip"] == standing.height).await;
     }
 

@@ -4,9 +4,8 @@ use bytes::Bytes;
 use index::IndexError;
 use index::utxo::{LoadOptions, Loader, Store};
 use replay::Phase;
-use testkit::{Draft, Forge, key_hash_script};
+use testkit::{Draft, Forge, Recording, key_hash_script};
 
-use crate::recording::Recording;
 use crate::rig::{Rig, assert_same, chain};
 
 /// A table that holds nearly nothing, segments and runs of a few blocks.

@@ -9,6 +9,5 @@ mod loaded;
 mod opening;
 mod random;
 mod recorded;
-mod recording;
 mod rig;
 mod twins;

@@ -6,8 +6,8 @@ use index::Tier;
 use index::utxo::{BlockRow, Place, TransactionView, View};
 use replay::Phase;
 use serde_json::Value;
+use testkit::Recording;
 
-use crate::recording::Recording;
 use crate::rig::{Rig, assert_same};
 
 /// Blocks of the first phase that the second one replaces.
@@ -71,8 +71,7 @@ fn hold_block(view: &View, recording: &Recording, height: u32, json: &Value) {
     assert_eq!(view.block_height(&id, Tier::Any).unwrap(), Some(height));
     let whole = view.block_transactions(&row, 0, u64::MAX).unwrap();
     let ids: Vec<Hash32> = whole.iter().map(|one| one.record.txid).collect();
-    let recorded: Vec<Hash32> =
-        listed.iter().map(|one| hash(if one.is_object() { &one["txid"] } else { one })).collect();
+    let recorded: Vec<Hash32> = listed.iter().map(hash).collect();
     assert_eq!(ids, recorded);
     for (place, one) in whole.iter().enumerate() {
         let alone = view.block_transactions(&row, place as u64, 1).unwrap();
@@ -116,20 +115,15 @@ fn hold_transaction(view: &View, recording: &Recording, txid: &str, expected: &V
     }
 }
 
-/// The entries that are not of the MimbleWimble extension.
-fn canonical(list: &Value) -> Vec<&Value> {
-    list.as_array().unwrap().iter().filter(|entry| entry["ismweb"] != true).collect()
-}
-
 fn hold_parts(recording: &Recording, found: &TransactionView, json: &Value) {
     assert_eq!(json["version"], found.record.version);
     assert_eq!(json["locktime"], found.record.lock_time);
-    let outputs = canonical(&json["vout"]);
+    let outputs = Recording::canonical(&json["vout"]);
     assert_eq!(outputs.len(), found.record.outputs.len());
     for (output, json) in found.record.outputs.iter().zip(outputs) {
         hold_output(recording, output, json);
     }
-    let inputs = canonical(&json["vin"]);
+    let inputs = Recording::canonical(&json["vin"]);
     assert_eq!(inputs.len(), found.inputs.len());
     for (input, json) in found.inputs.iter().zip(inputs) {
         assert_eq!(json["sequence"], input.sequence);
@@ -140,9 +134,7 @@ fn hold_parts(recording: &Recording, found: &TransactionView, json: &Value) {
         }
         assert_eq!(input.txid, Some(hash(&json["txid"])));
         assert_eq!(json["vout"], input.vout);
-        let previous = &recording.transactions[json["txid"].as_str().unwrap()];
-        let output = canonical(&previous["vout"])[input.vout as usize];
-        hold_output(recording, input.spent.as_ref().unwrap(), output);
+        hold_output(recording, input.spent.as_ref().unwrap(), recording.spent(json));
     }
 }
 
