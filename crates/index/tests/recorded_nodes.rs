@@ -51,23 +51,15 @@ fn assert_same(first: &Index, second: &Index) {
     assert_eq!(first.same_rows(&second).unwrap(), None, "{}", first.chain().slug);
 }
 
-/// Heights of the tips of both phases.
-async fn tips(slug: &str) -> (u32, u32) {
-    let mut heights = Vec::new();
-    for phase in [Phase::A, Phase::B] {
-        let node = Replay::start(slug, ReplayOptions { phase, ..ReplayOptions::default() }).await;
-        let body = r#"{"id":0,"method":"getblockcount","params":[]}"#;
-        let answer = testkit::post(&node.unwrap().url(), &[], body.as_bytes()).await.unwrap();
-        let answer: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
-        heights.push(answer["result"].as_u64().unwrap() as u32);
-    }
-    (heights[0], heights[1])
+/// Height of the tip of a phase.
+fn tip(slug: &str, phase: Phase) -> u32 {
+    testkit::expected(slug, phase)["tip"].as_u64().unwrap() as u32
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_phases_are_followed_with_and_without_a_restart() {
     for slug in CHAINS {
-        let (a, b) = tips(slug).await;
+        let (a, b) = (tip(slug, Phase::A), tip(slug, Phase::B));
         let node = Replay::start(slug, ReplayOptions::default()).await.unwrap();
         let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let (index, pool) = start(slug, &node.url(), dirs[0].path(), false);
