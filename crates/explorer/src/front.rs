@@ -167,7 +167,7 @@ async fn answer(answered: Answered, parts: &Parts) -> Response<Body> {
     *response.status_mut() = status;
     head::answered(response.headers_mut(), &tag, coding, status);
     if let Some(standing) = standing {
-        head::charged(response.headers_mut(), &standing);
+        standing.show(response.headers_mut());
     }
     response
 }
@@ -184,7 +184,7 @@ fn refuse(explorer: &Explorer, visit: &mut Visit, refused: Refused) -> Response<
     head::refused(response.headers_mut(), retry_after_secs);
     let is_charged = !status.is_server_error() || reason == Reason::UpstreamTimeout;
     if let Some(standing) = standing.filter(|_| is_charged) {
-        head::charged(response.headers_mut(), &standing);
+        standing.show(response.headers_mut());
     }
     response
 }

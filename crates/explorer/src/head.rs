@@ -1,23 +1,16 @@
-//! Heads of answers: what every answer carries, and what only a charged one does.
+//! Heads of answers: what a client may keep, how a body is written, what a refusal adds.
 
 use std::hash::Hasher;
 
 use bytes::Bytes;
 use http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, RETRY_AFTER,
-    VARY,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER, VARY,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
-use meter::Standing;
 use siphasher::sip::SipHasher13;
 
 use crate::encoding::Coding;
 
-const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
-const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
-const DAILY: HeaderName = HeaderName::from_static("x-quota-daily-remaining");
-const MONTHLY: HeaderName = HeaderName::from_static("x-quota-monthly-remaining");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// Every answer carries confirmations, which the next block changes (decision E14).
 const CACHING: HeaderValue = HeaderValue::from_static("private, no-cache");
@@ -54,19 +47,6 @@ pub(crate) fn answered(headers: &mut HeaderMap, tag: &str, coding: Coding, statu
     }
     headers.insert(CACHE_CONTROL, CACHING);
     headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
-}
-
-/// What is left of the allowance (decision B9: on every charged answer).
-pub(crate) fn charged(headers: &mut HeaderMap, standing: &Standing) {
-    headers.insert(LIMIT, u64::from(standing.limit).into());
-    headers.insert(REMAINING, u64::from(standing.remaining).into());
-    headers.insert(RESET, standing.reset_secs.into());
-    if let Some(left) = standing.daily_remaining {
-        headers.insert(DAILY, left.into());
-    }
-    if let Some(left) = standing.monthly_remaining {
-        headers.insert(MONTHLY, left.into());
-    }
 }
 
 /// The head of a refusal.

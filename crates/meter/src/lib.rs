@@ -14,7 +14,6 @@ mod books;
 mod bucket;
 mod caller;
 mod clock;
-
 mod denial;
 mod engine;
 mod epoch;
@@ -31,6 +30,7 @@ mod scope;
 mod secret;
 mod service;
 mod sqlite;
+mod standing;
 mod store;
 mod table;
 mod tally;
@@ -46,16 +46,16 @@ pub use clock::{Clock, Hands, Now, TimeError, Utc};
 pub use denial::{Denial, Reason};
 pub use meter::Meter;
 pub use open_error::OpenError;
-pub use permit::{Permit, Standing};
+pub use permit::Permit;
 pub use plan::{
     MAX_BATCH_SIZE, MAX_CONCURRENCY, MAX_REQUESTS_PER_SECOND, MAX_UNITS, NO_PLAN, Plan, PlanConfig,
     PlanError, Plans,
 };
 pub use presented::presented_key;
-pub use service::Service;
-
 pub use scope::{ScopeError, Scopes};
 pub use secret::ApiKey;
+pub use service::Service;
+pub use standing::Standing;
 pub use store::{
     Account, AccountChange, AccountRef, ChainName, Changes, Key, KeyChange, NewAccount, NewKey,
     RowName, Store, StoreError, Total, UsageRow,

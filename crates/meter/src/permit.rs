@@ -13,27 +13,11 @@ use chain::Chain;
 use crate::bucket::Level;
 use crate::clock::Now;
 use crate::ledger::Ledger;
+use crate::standing::Standing;
 use crate::store::{ChainName, RowName};
 use crate::table::{Allowance, KeyEntry};
 use crate::tally::{MAX_USED, Tally};
 use crate::{Caller, Denial, Reason, Service};
-
-/// What is left to the caller after a request was admitted, for the response headers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// Burst of the plan.
-    pub limit: u32,
-    /// Whole tokens left in the bucket after this request, 0 in debt.
-    pub remaining: u32,
-    /// Whole seconds until the bucket is full, rounded up; 0 when it is full.
-    pub reset_secs: u64,
-    /// Units left today, where the plan has a daily quota.
-    pub daily_remaining: Option<u64>,
-    /// Units left this month, where the plan has a monthly quota.
-    pub monthly_remaining: Option<u64>,
-    /// Units left today on this key, where the key has a daily cap (gateway only).
-    pub key_daily_remaining: Option<u64>,
-}
 
 /// An admitted request. Dropping it gives the place among the requests in flight back; its units
 /// stay charged unless they were refunded.
