@@ -9,9 +9,8 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use listen::InFlight;
 use meter::Permit;
-
-use crate::explorer::InFlight;
 
 /// What a request holds until its answer is sent.
 #[derive(Default)]

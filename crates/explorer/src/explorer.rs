@@ -3,13 +3,13 @@
 //! Leaves the way of a request to `front`. Invariant: chains and settings are replaced as a whole.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use chain::{Chain, Network};
 use index::utxo::Index;
-use listen::RequestId;
+use listen::{InFlight, Places, RequestId};
 use meter::Meter;
 
 use crate::metrics::Metrics;
@@ -56,19 +56,9 @@ impl State {
 pub struct Explorer {
     meter: Arc<Meter>,
     state: ArcSwap<State>,
-    in_flight: Arc<AtomicUsize>,
+    places: Places,
     metrics: Metrics,
     refusing: AtomicBool,
-}
-
-/// One request in flight.
-#[derive(Debug)]
-pub(crate) struct InFlight(Arc<AtomicUsize>);
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 impl Explorer {
@@ -77,7 +67,7 @@ impl Explorer {
         Explorer {
             meter,
             state: ArcSwap::from_pointee(State::new(chains, settings)),
-            in_flight: Arc::default(),
+            places: Places::default(),
             metrics: Metrics::new(),
             refusing: AtomicBool::new(false),
         }
@@ -107,7 +97,7 @@ impl Explorer {
 
     /// Requests in flight now.
     pub fn in_flight(&self) -> usize {
-        self.in_flight.load(Ordering::Relaxed)
+        self.places.in_flight()
     }
 
     /// Id and body of an answer to something that is no HTTP request.
@@ -131,9 +121,7 @@ impl Explorer {
 
     /// Claims a place for a request, if fewer than `most` are in flight.
     pub(crate) fn enter(&self, most: usize) -> Result<InFlight, Refusal> {
-        let before = self.in_flight.fetch_add(1, Ordering::Relaxed);
-        let claim = InFlight(Arc::clone(&self.in_flight));
-        if before < most { Ok(claim) } else { Err(Refusal::unavailable("too many requests", 1)) }
+        self.places.enter(most).ok_or_else(|| Refusal::unavailable("too many requests", 1))
     }
 
     pub(crate) fn serving(&self) -> Result<(), Refusal> {

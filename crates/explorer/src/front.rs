@@ -13,13 +13,13 @@ use chain::Family;
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
-use listen::{Cors, client_address};
+use listen::{Cors, InFlight, client_address};
 use meter::{Caller, Permit, Service, Standing};
 
 use crate::answer::Question;
 use crate::body::{Body, Hold};
 use crate::encoding::Coding;
-use crate::explorer::{ChainService, Explorer, InFlight, State};
+use crate::explorer::{ChainService, Explorer, State};
 use crate::head::{self, Tagged};
 use crate::path::Path;
 use crate::refusal::{Reason, Refusal};

@@ -10,12 +10,13 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
+use listen::InFlight;
 use meter::Permit;
 use node::{AnswerBody, NodeError};
 
 use crate::answer::{Opened, Watch};
 use crate::forward::is_overtime;
-use crate::load::{Buffered, InFlight};
+use crate::load::Buffered;
 
 /// What a request holds until its answer is sent.
 #[derive(Default)]

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 use chain::{Chain, Network, Offered};
+use listen::RequestId;
 use meter::Meter;
 use node::Pool;
 
@@ -12,7 +13,6 @@ use crate::load::Load;
 use crate::metrics::Metrics;
 use crate::refusal::{Echo, Reason, Refusal};
 use crate::settings::Settings;
-use listen::RequestId;
 
 /// A chain that this operator runs nodes of.
 #[derive(Clone)]
@@ -82,13 +82,13 @@ impl Gateway {
 
     /// What Prometheus is told.
     pub fn metrics(&self) -> &Metrics {
-        self.metrics.set_in_flight(self.load.in_flight());
+        self.metrics.set_in_flight(self.load.places.in_flight());
         &self.metrics
     }
 
     /// Requests in flight now.
     pub fn in_flight(&self) -> usize {
-        self.load.in_flight()
+        self.load.places.in_flight()
     }
 
     /// Id and body of an answer to something that is no HTTP request.

@@ -97,7 +97,7 @@ async fn walk(
     };
     // Only now: bodies that trickle in must not take the places of other accounts' calls.
     let in_flight =
-        gateway.load().enter(state.settings.max_in_flight).ok_or(Reason::GatewayBusy)?;
+        gateway.load().places.enter(state.settings.max_in_flight).ok_or(Reason::GatewayBusy)?;
     let hold = Hold { _in_flight: Some(in_flight), buffered: Some(buffered), ..Hold::default() };
     match envelope::read(&text, desk.caller.plan().batch_size as usize) {
         Err(_) => Err(desk.charge(Reason::Unreadable.into(), Echo::default())),

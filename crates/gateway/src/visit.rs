@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use chain::Chain;
 use http::StatusCode;
+use listen::RequestId;
 use meter::Caller;
 
 use crate::refusal::Reason;
-use listen::RequestId;
 
 /// One request.
 pub(crate) struct Visit {

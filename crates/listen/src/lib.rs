@@ -1,8 +1,9 @@
-//! The accept loop that all listeners share.
+//! The accept loop that all listeners share, and what the services behind it share of HTTP.
 //!
 //! Turns a bound socket into answered requests: connection cap, TLS, slow and oversized heads,
-//! idle connections, drain. Leaves what is answered to a [`Serve`]. Invariant: every answer that
-//! leaves a connection carries `X-Request-Id`, those of the HTTP layer included.
+//! idle connections, drain. Services find here their request ids, the addresses of their clients,
+//! CORS, and counts of requests and answers. Leaves what is answered to a [`Serve`]. Invariant:
+//! every answer that leaves a connection carries `X-Request-Id`, those of the HTTP layer included.
 
 mod accept;
 mod bind;
@@ -10,6 +11,7 @@ mod client;
 mod connection;
 mod cors;
 mod drain;
+mod in_flight;
 mod limits;
 mod refusal;
 mod request_id;
@@ -23,6 +25,7 @@ pub use bind::{BindError, bind, connections_allowed};
 pub use client::client_address;
 pub use cors::Cors;
 pub use drain::{Drain, Phase};
+pub use in_flight::{InFlight, Places};
 pub use limits::Limits;
 pub use request_id::RequestId;
 pub use serve::{HttpRefusal, Serve};
