@@ -7,10 +7,8 @@ use std::time::Duration;
 use chain::Chain;
 use http::StatusCode;
 use index::utxo::Standing;
-use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry,
-};
+use listen::{Counters, Labels};
+use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
 
 use crate::path::Endpoint;
 use crate::refusal::Reason;
@@ -24,15 +22,12 @@ const STATUSES: [u16; 11] = [200, 204, 304, 400, 401, 403, 404, 429, 502, 503, 5
 /// The explorer's metrics. Counters of the hot path are looked up once, at the start.
 pub struct Metrics {
     registry: Registry,
+    counters: Counters,
     chains: Vec<PerChain>,
-    refusals: Vec<IntCounter>,
-    answers: Vec<IntCounter>,
-    in_flight: IntGauge,
 }
 
 struct PerChain {
     endpoints: Vec<IntCounter>,
-    seconds: Histogram,
     height: IntGauge,
     in_sync: IntGauge,
     mempool: IntGauge,
@@ -49,23 +44,18 @@ impl Metrics {
     /// Metrics at zero, in a registry of their own.
     pub fn new() -> Metrics {
         let registry = Registry::new();
-        let requests = counters(
-            &registry,
-            "explorer_requests_total",
-            "Charged requests by endpoint",
-            &["chain", "endpoint"],
-        );
-        let refusals =
-            counters(&registry, "explorer_refusals_total", "Refusals made here", &["reason"]);
-        let answers =
-            counters(&registry, "explorer_answers_total", "Answers by HTTP status", &["status"]);
-        let options = HistogramOpts::new(
-            "explorer_request_seconds",
-            "Seconds from a request's head to its answer's",
-        );
-        let options = options.buckets(BUCKETS_SECS.to_vec());
-        let seconds = HistogramVec::new(options, &["chain"]).expect("the name and label are valid");
-        register(&registry, seconds.clone());
+        let labels = Labels {
+            service: "explorer",
+            reasons: Reason::ALL.iter().map(|reason| reason.row().name).collect(),
+            chains: chain::ALL.iter().map(|chain| chain.slug).collect(),
+            statuses: &STATUSES,
+            buckets_secs: &BUCKETS_SECS,
+        };
+        let counters = Counters::register(&registry, &labels);
+        let requests = Opts::new("explorer_requests_total", "Charged requests by endpoint");
+        let requests = IntCounterVec::new(requests, &["chain", "endpoint"]);
+        let requests = requests.expect("the name and labels are valid");
+        register(&registry, requests.clone());
         let gauge = |name: &str, help: &str| {
             let gauge = IntGaugeVec::new(Opts::new(name, help), &["chain"]);
             let gauge = gauge.expect("the name and label are valid");
@@ -76,33 +66,17 @@ impl Metrics {
         let in_sync = gauge("index_in_sync", "1 while the index is at its node's best block");
         let mempool = gauge("index_mempool_transactions", "Transactions that wait");
         let stopped = gauge("index_stopped", "1 while something keeps blocks from the index");
-        let in_flight = IntGauge::new("explorer_requests_in_flight", "Requests in flight");
-        let in_flight = in_flight.expect("the name is valid");
-        register(&registry, in_flight.clone());
         let per_chain = |chain: &&'static Chain| PerChain {
             endpoints: Endpoint::ALL
                 .iter()
                 .map(|endpoint| requests.with_label_values(&[chain.slug, endpoint.name()]))
                 .collect(),
-            seconds: seconds.with_label_values(&[chain.slug]),
             height: height.with_label_values(&[chain.slug]),
             in_sync: in_sync.with_label_values(&[chain.slug]),
             mempool: mempool.with_label_values(&[chain.slug]),
             stopped: stopped.with_label_values(&[chain.slug]),
         };
-        Metrics {
-            chains: chain::ALL.iter().map(per_chain).collect(),
-            refusals: Reason::ALL
-                .iter()
-                .map(|reason| refusals.with_label_values(&[reason.row().name]))
-                .collect(),
-            answers: STATUSES
-                .iter()
-                .map(|status| answers.with_label_values(&[&status.to_string()]))
-                .collect(),
-            in_flight,
-            registry,
-        }
+        Metrics { chains: chain::ALL.iter().map(per_chain).collect(), counters, registry }
     }
 
     /// The registry, to be gathered with those of the other services.
@@ -120,19 +94,12 @@ impl Metrics {
 
     /// Counts a refusal.
     pub(crate) fn refusal(&self, reason: Reason) {
-        if let Some(counter) = self.refusals.get(reason as usize) {
-            counter.inc();
-        }
+        self.counters.refusal(reason as usize);
     }
 
     /// Counts an answer, and its time where the chain is known.
     pub(crate) fn answer(&self, chain: Option<&Chain>, status: StatusCode, took: Duration) {
-        if let Some(place) = STATUSES.iter().position(|known| *known == status.as_u16()) {
-            self.answers[place].inc();
-        }
-        if let Some(per_chain) = chain.and_then(|chain| self.chains.get(chain.ordinal)) {
-            per_chain.seconds.observe(took.as_secs_f64());
-        }
+        self.counters.answer(chain.map(|chain| chain.ordinal), status, took);
     }
 
     /// Tells how an index stands.
@@ -146,19 +113,12 @@ impl Metrics {
 
     /// Tells how many requests are in flight.
     pub(crate) fn set_in_flight(&self, requests: usize) {
-        self.in_flight.set(i64::try_from(requests).unwrap_or(i64::MAX));
+        self.counters.set_in_flight(requests);
     }
 }
 
 fn register(registry: &Registry, collector: impl prometheus::core::Collector + 'static) {
     registry.register(Box::new(collector)).expect("each name is registered once");
-}
-
-fn counters(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
-    let counters = IntCounterVec::new(Opts::new(name, help), labels);
-    let counters = counters.expect("the name and labels are valid");
-    register(registry, counters.clone());
-    counters
 }
 
 impl std::fmt::Debug for Metrics {

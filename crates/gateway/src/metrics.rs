@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use http::StatusCode;
-use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
-};
+use listen::{Counters, Labels};
+use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
 
 use crate::refusal::Reason;
 
@@ -16,17 +15,14 @@ const BUCKETS_SECS: [f64; 12] =
 /// The gateway's metrics. Counters of the hot path are looked up once, at the start.
 pub struct Metrics {
     registry: Registry,
+    counters: Counters,
     chains: Vec<PerChain>,
-    refusals: Vec<IntCounter>,
-    answers: Vec<IntCounter>,
-    in_flight: IntGauge,
 }
 
 /// Counters of one chain.
 pub(crate) struct PerChain {
     methods: Vec<IntCounter>,
     extra: IntCounter,
-    seconds: Histogram,
 }
 
 const STATUSES: [u16; 9] = [200, 400, 401, 403, 404, 413, 429, 502, 503];
@@ -41,27 +37,18 @@ impl Metrics {
     /// Metrics at zero, in a registry of their own.
     pub fn new() -> Metrics {
         let registry = Registry::new();
-        let calls = counters("gateway_calls_total", "Calls forwarded", &["chain", "method"]);
-        let refusals = counters("gateway_refusals_total", "Refusals made here", &["reason"]);
-        let answers = counters("gateway_answers_total", "Answers by HTTP status", &["status"]);
-        let options = HistogramOpts::new(
-            "gateway_request_seconds",
-            "Seconds from a request's head to its answer's",
-        )
-        .buckets(BUCKETS_SECS.to_vec());
-        let seconds = HistogramVec::new(options, &["chain"]).expect("the name and label are valid");
-        let in_flight = IntGauge::new("gateway_requests_in_flight", "Requests in flight")
-            .expect("the name is valid");
-        let collectors: [Box<dyn prometheus::core::Collector>; 5] = [
-            Box::new(calls.clone()),
-            Box::new(refusals.clone()),
-            Box::new(answers.clone()),
-            Box::new(seconds.clone()),
-            Box::new(in_flight.clone()),
-        ];
-        for collector in collectors {
-            registry.register(collector).expect("each name is registered once");
-        }
+        let labels = Labels {
+            service: "gateway",
+            reasons: Reason::ALL.iter().map(|reason| label(*reason)).collect(),
+            chains: chain::ALL.iter().map(|chain| chain.slug).collect(),
+            statuses: &STATUSES,
+            buckets_secs: &BUCKETS_SECS,
+        };
+        let counters = Counters::register(&registry, &labels);
+        let calls = Opts::new("gateway_calls_total", "Calls forwarded");
+        let calls = IntCounterVec::new(calls, &["chain", "method"]);
+        let calls = calls.expect("the name and labels are valid");
+        registry.register(Box::new(calls.clone())).expect("each name is registered once");
         let per_chain = |chain: &&'static chain::Chain| PerChain {
             methods: chain
                 .methods()
@@ -69,21 +56,8 @@ impl Metrics {
                 .map(|m| calls.with_label_values(&[chain.slug, m.name]))
                 .collect(),
             extra: calls.with_label_values(&[chain.slug, "extra"]),
-            seconds: seconds.with_label_values(&[chain.slug]),
         };
-        Metrics {
-            chains: chain::ALL.iter().map(per_chain).collect(),
-            refusals: Reason::ALL
-                .iter()
-                .map(|reason| refusals.with_label_values(&[label(*reason)]))
-                .collect(),
-            answers: STATUSES
-                .iter()
-                .map(|status| answers.with_label_values(&[&status.to_string()]))
-                .collect(),
-            in_flight,
-            registry,
-        }
+        Metrics { chains: chain::ALL.iter().map(per_chain).collect(), counters, registry }
     }
 
     /// The registry, to be gathered with those of the other services.
@@ -99,29 +73,18 @@ impl Metrics {
 
     /// Counts a refusal of a whole request or of an element.
     pub(crate) fn refusal(&self, reason: Reason) {
-        if let Some(counter) = self.refusals.get(reason as usize) {
-            counter.inc();
-        }
+        self.counters.refusal(reason as usize);
     }
 
     /// Counts an answer, and its time where the chain is known.
     pub(crate) fn answer(&self, chain: Option<&chain::Chain>, status: StatusCode, took: Duration) {
-        if let Some(place) = STATUSES.iter().position(|known| *known == status.as_u16()) {
-            self.answers[place].inc();
-        }
-        if let Some(per_chain) = chain.and_then(|chain| self.chains.get(chain.ordinal)) {
-            per_chain.seconds.observe(took.as_secs_f64());
-        }
+        self.counters.answer(chain.map(|chain| chain.ordinal), status, took);
     }
 
     /// Tells how many requests are in flight.
     pub(crate) fn set_in_flight(&self, requests: usize) {
-        self.in_flight.set(i64::try_from(requests).unwrap_or(i64::MAX));
+        self.counters.set_in_flight(requests);
     }
-}
-
-fn counters(name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
-    IntCounterVec::new(Opts::new(name, help), labels).expect("the name and labels are valid")
 }
 
 fn label(reason: Reason) -> &'static str {

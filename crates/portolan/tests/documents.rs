@@ -101,14 +101,11 @@ fn operators_are_told_of_every_metric() {
         services.iter().any(|service| word.starts_with(service))
             && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
     };
-    let sources = [
-        "crates/gateway/src/metrics.rs",
-        "crates/explorer/src/metrics.rs",
-        "crates/portolan/src/serve/health_page.rs",
-    ]
-    .map(text);
-    let named = sources.iter().flat_map(|source| source.split('"')).filter(|word| is_metric(word));
-    let named: BTreeSet<&str> = named.collect();
+    let (gateway, explorer) = (gateway::Metrics::new(), explorer::Metrics::new());
+    let families = [gateway.registry().gather(), explorer.registry().gather()].concat();
+    let nodes = text("crates/portolan/src/serve/health_page.rs");
+    let mut named: BTreeSet<&str> = nodes.split('"').filter(|word| is_metric(word)).collect();
+    named.extend(families.iter().map(|family| family.name()));
     let rows = told.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
     let rows: BTreeSet<&str> = rows.filter(|word| is_metric(word)).collect();
     assert_eq!(named, rows);
