@@ -27,7 +27,7 @@ use serde::Deserialize;
 pub use self::chain::{ChainConfig, Served};
 pub use self::explorer::ExplorerConfig;
 pub use self::gateway::GatewayConfig;
-pub use self::listener::{ConsoleConfig, ListenerTls, MetricsConfig};
+pub use self::listener::{ListenerConfig, ListenerTls};
 pub use self::log::{LogConfig, LogFormat};
 pub use self::nodes::NodesConfig;
 pub use self::problem::{ConfigError, nearest};
@@ -52,9 +52,9 @@ pub struct Config {
     /// The explorer and its indexes.
     pub explorer: ExplorerConfig,
     /// The console; listens only where given. Not built yet.
-    pub console: Option<ConsoleConfig>,
+    pub console: Option<ListenerConfig>,
     /// Metrics and health; listens only where given.
-    pub metrics: Option<MetricsConfig>,
+    pub metrics: Option<ListenerConfig>,
     /// What holds for every node.
     pub nodes: NodesConfig,
     /// The operator's own plans, beside Free, Starter and Pro.

@@ -9,7 +9,7 @@ use index::Memory;
 use index::utxo::SyncOptions;
 use serde::Deserialize;
 
-use super::gateway::{cors, millis};
+use super::listener::{cors, millis};
 
 /// The explorer's listener, limits and indexes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

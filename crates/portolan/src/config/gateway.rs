@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gateway::Settings;
-use http::HeaderValue;
-use listen::Cors;
 use serde::Deserialize;
+
+use super::listener::{cors, millis};
 
 /// The gateway's listener and limits (decisions G15 and G16).
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -99,17 +99,4 @@ impl GatewayConfig {
             handshake_timeout: defaults.handshake_timeout,
         }
     }
-}
-
-/// Origins as the gateway compares them. Values that cannot stand in a header were refused when
-/// the configuration was checked.
-pub(super) fn cors(origins: &[String]) -> Cors {
-    if origins.iter().any(|origin| origin == "*") {
-        return Cors::Any;
-    }
-    Cors::Only(origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()).collect())
-}
-
-pub(super) fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,26 +1,20 @@
-//! Where services listen, apart from the gateway and the explorer, which have more to say.
+//! Where services listen, and how they read what their sections have in common.
+//!
+//! The gateway and the explorer have more to say, so their fields are their own: a section that
+//! refuses unknown fields cannot borrow known ones.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use http::HeaderValue;
+use listen::Cors;
 use serde::Deserialize;
 
-/// `[console]`: the web page's listener.
+/// `[console]`, and `[metrics]` with `/metrics`, `/healthz` and `/readyz`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ConsoleConfig {
-    /// Address to listen on.
-    pub listen: SocketAddr,
-    /// PEM file of the certificate chain, leaf first; TLS where it is given.
-    pub tls_cert: Option<PathBuf>,
-    /// PEM file of its private key.
-    pub tls_key: Option<PathBuf>,
-}
-
-/// `[metrics]`: the listener of `/metrics`, `/healthz` and `/readyz`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MetricsConfig {
+pub struct ListenerConfig {
     /// Address to listen on.
     pub listen: SocketAddr,
     /// PEM file of the certificate chain, leaf first; TLS where it is given.
@@ -56,4 +50,18 @@ impl ListenerTls {
             (None, Some(_)) => Err("tls_cert"),
         }
     }
+}
+
+/// Origins as services compare them. Values that cannot stand in a header were refused when
+/// the configuration was checked.
+pub(super) fn cors(origins: &[String]) -> Cors {
+    if origins.iter().any(|origin| origin == "*") {
+        return Cors::Any;
+    }
+    Cors::Only(origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()).collect())
+}
+
+/// Whole milliseconds.
+pub(super) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

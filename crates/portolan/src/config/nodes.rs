@@ -5,7 +5,7 @@ use std::time::Duration;
 use node::{Ejection, NodeConfig, PoolConfig, Timeouts};
 use serde::Deserialize;
 
-use super::gateway::millis;
+use super::listener::millis;
 
 /// Limits of calls to nodes (decision G15) and of the watch over them (decision G11).
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -75,9 +75,7 @@ impl Serve for Health {
         if status == StatusCode::METHOD_NOT_ALLOWED {
             headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
-        if let Ok(id) = HeaderValue::from_str(&RequestId::new().to_string()) {
-            headers.insert("x-request-id", id);
-        }
+        RequestId::new().stamp(headers);
         response
     }
 
