@@ -1,11 +1,12 @@
 //! The accept loop of a replayed node: connections, one request after the other on each.
 //!
 //! What to answer is left to the [`Node`]. Invariant: dropping a [`Server`] ends the listener and
-//! every connection.
+//! every connection; nothing that is asked afterwards is answered.
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -29,6 +30,7 @@ pub(crate) trait Node: Send + Sync + 'static {
 pub(crate) struct Server {
     address: SocketAddr,
     task: AbortHandle,
+    over: Arc<AtomicBool>,
 }
 
 impl Server {
@@ -41,8 +43,9 @@ impl Server {
         let listener = TcpListener::bind(listen).await?;
         let address = listener.local_addr()?;
         let tls = tls.map(|tls| TlsAcceptor::from(tls.config));
-        let task = tokio::spawn(accept(listener, tls, node)).abort_handle();
-        Ok(Server { address, task })
+        let over = Arc::new(AtomicBool::new(false));
+        let task = tokio::spawn(accept(listener, tls, node, Arc::clone(&over))).abort_handle();
+        Ok(Server { address, task, over })
     }
 
     /// Where it listens.
@@ -53,18 +56,25 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        // The tasks end when the runtime comes to them, which may be after the next request.
+        self.over.store(true, Ordering::SeqCst);
         self.task.abort();
     }
 }
 
-async fn accept<N: Node>(listener: TcpListener, tls: Option<TlsAcceptor>, node: Arc<N>) {
+async fn accept<N: Node>(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    node: Arc<N>,
+    over: Arc<AtomicBool>,
+) {
     // Aborting this task drops the set, which aborts the connections.
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(connection(stream, tls.clone(), node.clone()));
+                    connections.spawn(connection(stream, tls.clone(), node.clone(), over.clone()));
                 }
                 // No descriptor left, or the client was gone already.
                 Err(_) => tokio::task::yield_now().await,
@@ -74,19 +84,24 @@ async fn accept<N: Node>(listener: TcpListener, tls: Option<TlsAcceptor>, node: 
     }
 }
 
-async fn connection<N: Node>(stream: TcpStream, tls: Option<TlsAcceptor>, node: Arc<N>) {
+async fn connection<N: Node>(
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+    node: Arc<N>,
+    over: Arc<AtomicBool>,
+) {
     let _ = stream.set_nodelay(true);
     // An error here is a client that went away, or speaks no TLS.
     let _ = match tls {
         Some(tls) => match tls.accept(stream).await {
-            Ok(stream) => speak(stream, node).await,
+            Ok(stream) => speak(stream, node, &over).await,
             Err(error) => Err(error),
         },
-        None => speak(stream, node).await,
+        None => speak(stream, node, &over).await,
     };
 }
 
-async fn speak<N: Node, S>(stream: S, node: Arc<N>) -> io::Result<()>
+async fn speak<N: Node, S>(stream: S, node: Arc<N>, over: &AtomicBool) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -96,6 +111,9 @@ where
         let reply = node.answer(&mut session, &request);
         if let Some(delay) = reply.delay {
             tokio::time::sleep(delay).await;
+        }
+        if over.load(Ordering::SeqCst) {
+            return Ok(());
         }
         if reply.hang_up || !wire.reply(&reply, request.last).await? {
             break;

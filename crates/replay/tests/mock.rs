@@ -50,3 +50,23 @@ async fn every_call_is_counted_once() {
     assert_eq!(by_id["\"both\""], 400);
     assert_eq!(by_id["3"], 50);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_asked_after_the_end_is_not_answered() {
+    for _ in 0..20 {
+        let mock = Mock::start(MockOptions::default()).await.unwrap();
+        let mut open = Vec::new();
+        for _ in 0..20 {
+            let mut connection = Connection::open(mock.address()).await.unwrap();
+            connection.request("POST", "/", &[], b"{}").await.unwrap();
+            assert_eq!(connection.answer().await.unwrap().status, 200);
+            open.push(connection);
+        }
+        drop(mock);
+        for mut connection in open {
+            // It may be closed before it is written to.
+            let _ = connection.request("POST", "/", &[], b"{}").await;
+            assert!(connection.answer().await.is_err());
+        }
+    }
+}
