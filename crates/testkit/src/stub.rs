@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -69,6 +70,8 @@ pub struct StubNode {
     address: SocketAddr,
     publishing_at: SocketAddr,
     serving: Vec<AbortHandle>,
+    /// Whether what serves now was stopped.
+    over: Arc<AtomicBool>,
 }
 
 /// What a stub node's connections share.
@@ -127,7 +130,8 @@ impl StubNode {
             publisher: Publisher::new(),
         });
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let mut stub = StubNode { shared, address, publishing_at: address, serving: Vec::new() };
+        let (serving, over) = (Vec::new(), Arc::default());
+        let mut stub = StubNode { shared, address, publishing_at: address, serving, over };
         stub.restart().await?;
         Ok(stub)
     }
@@ -143,8 +147,10 @@ impl StubNode {
         format!("tcp://{}", self.publishing_at)
     }
 
-    /// Stops listening and closes every connection; the chain stays.
+    /// Stops listening and closes every connection; the chain stays. What is asked from now on is
+    /// not answered.
     pub fn stop(&mut self) {
+        self.over.store(true, Ordering::SeqCst);
         self.serving.drain(..).for_each(|task| task.abort());
     }
 
@@ -157,7 +163,9 @@ impl StubNode {
         let (calls, news) = (bind(self.address).await?, bind(self.publishing_at).await?);
         self.address = calls.local_addr()?;
         self.publishing_at = news.local_addr()?;
-        let serving = tokio::spawn(wire::serve(calls, Arc::clone(&self.shared)));
+        self.over = Arc::default();
+        let (shared, over) = (Arc::clone(&self.shared), Arc::clone(&self.over));
+        let serving = tokio::spawn(wire::serve(calls, shared, over));
         let publishing = tokio::spawn(publisher::serve(news, Arc::clone(&self.shared)));
         self.serving = vec![serving.abort_handle(), publishing.abort_handle()];
         Ok(())

@@ -339,6 +339,28 @@ async fn it_stops_and_comes_back_at_the_same_place() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_asked_after_it_stopped_is_not_answered() {
+    let (mut stub, ..) = started("btc", StubOptions::default()).await;
+    for _ in 0..20 {
+        let mut open = Vec::new();
+        for _ in 0..20 {
+            let address = stub.url()[7..].parse().unwrap();
+            let mut connection = testkit::Connection::open(address).await.unwrap();
+            connection.request("GET", "/", &[], b"").await.unwrap();
+            assert_eq!(connection.answer().await.unwrap().status, 405);
+            open.push(connection);
+        }
+        stub.stop();
+        for mut connection in open {
+            // It may be closed before it is written to.
+            let _ = connection.request("GET", "/", &[], b"").await;
+            assert!(connection.answer().await.is_err());
+        }
+        stub.restart().await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn it_adds_up_as_a_real_node_does() {
     let live = Litecoind::start(Login::Cookie, &[]).await.unwrap();

@@ -3,8 +3,9 @@
 //! What is answered is left to `methods`. Invariant: ids go back as they came; statuses are those
 //! of the node's own generation (src/httprpc.cpp, src/rest.cpp of Bitcoin Core).
 
-use std::convert::Infallible;
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use chain::Dialect;
@@ -28,14 +29,15 @@ const INVALID_REQUEST: i64 = -32600;
 const NO_METHOD: i64 = -32601;
 const PARSE_ERROR: i64 = -32700;
 
-/// Accepts and answers for ever. Aborting the task closes the connections with it.
-pub(super) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
+/// Accepts and answers for ever. Aborting the task closes the connections with it, when the runtime
+/// comes to that; once it is `over`, nothing is answered any more.
+pub(super) async fn serve(listener: TcpListener, shared: Arc<Shared>, over: Arc<AtomicBool>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(connection(stream, shared.clone()));
+                    connections.spawn(connection(stream, shared.clone(), over.clone()));
                 }
                 Err(_) => tokio::task::yield_now().await,
             },
@@ -44,11 +46,15 @@ pub(super) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn connection(stream: TcpStream, shared: Arc<Shared>) {
+async fn connection(stream: TcpStream, shared: Arc<Shared>, over: Arc<AtomicBool>) {
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request: Request<Incoming>| {
-        let shared = shared.clone();
-        async move { Ok::<_, Infallible>(answer(&shared, request).await) }
+        let (shared, over) = (shared.clone(), over.clone());
+        async move {
+            let answer = answer(&shared, request).await;
+            // What was read of the chain since the end is not told.
+            if over.load(Ordering::SeqCst) { Err(io::Error::other("stopped")) } else { Ok(answer) }
+        }
     });
     // A client that goes away is no matter here.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
