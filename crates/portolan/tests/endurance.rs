@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use program::{Folder, Running};
+use program::{Folder, Running, wait};
 use replay::{Mock, MockOptions};
 use serde_json::Value;
 use testkit::Connection;
@@ -102,6 +102,8 @@ fn kill_under_load_loses_no_answered_unit() {
                 })
             })
             .collect();
+        let already = answered.load(Ordering::SeqCst);
+        wait("an answer", || (answered.load(Ordering::SeqCst) > already).then_some(()));
         std::thread::sleep(Duration::from_millis(300 + 70 * round));
         serving.signal("KILL");
         serving.wait();

@@ -135,7 +135,7 @@ async fn keys_and_accounts_are_looked_at_before_chains() {
 
 /// Waits until a change is in force, which may take a second.
 async fn settled(rig: &Rig, target: &str, status: u16) {
-    for _ in 0..100 {
+    for _ in 0..1200 {
         if rig.get(target).await.status == status {
             return;
         }
@@ -338,7 +338,7 @@ async fn as_many_requests_as_the_plan_allows_are_in_flight() {
 /// The answer once the place of the request before is free, which follows the last byte.
 async fn settled_answer(rig: &Rig, target: &str) -> Answer {
     let mut answer = rig.get(target).await;
-    for _ in 0..100 {
+    for _ in 0..6000 {
         if answer.status != 429 {
             break;
         }

@@ -144,12 +144,14 @@ async fn time_limit_stays_charged() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn as_many_requests_as_the_plan_allows_are_in_flight() {
-    let options = MockOptions { delay: Some(Duration::from_millis(400)), ..MockOptions::default() };
+    let options = MockOptions { delay: Some(Duration::from_secs(2)), ..MockOptions::default() };
     let mock = Mock::start(options).await.unwrap();
     let rig = rig(&mock, plans(1000, None, None, Some(2)), KeyOptions::default()).await;
     let (first, second) = (rig.ask("btc", COUNT), rig.ask("btc", COUNT));
     let third = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        while rig.units_today() < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         rig.ask("btc", COUNT).await
     };
     let (first, second, third) = tokio::join!(first, second, third);

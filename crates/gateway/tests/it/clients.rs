@@ -20,7 +20,7 @@ async fn post(rig: &Rig) -> Connection {
 
 /// Waits until nothing is in flight, here and at the node.
 async fn settled(rig: &Rig) {
-    for _ in 0..300 {
+    for _ in 0..6000 {
         let at_nodes: usize =
             rig.pools.iter().flat_map(|pool| pool.nodes()).map(|node| node.in_flight()).sum();
         if rig.gateway.in_flight() == 0 && at_nodes == 0 {

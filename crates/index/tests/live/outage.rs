@@ -18,7 +18,8 @@ async fn a_node_that_is_behind_is_waited_for() {
     let (mut ahead, mut behind) = (Grown::new("btc", 50).await, Grown::new("btc", 40).await);
     let nodes = [&ahead, &behind].map(|grown| NodeConfig::new(grown.stub.url())).to_vec();
     let dir = tempfile::tempdir().unwrap();
-    let follower = Follower::open("btc", nodes.clone(), dir.path(), options()).await;
+    let patient = SyncOptions { patience: Duration::from_secs(3600), ..options() };
+    let follower = Follower::open("btc", nodes.clone(), dir.path(), patient).await;
     follower.in_sync_with(&ahead.stub).await;
     let tip = ahead.stub.tip().1;
     ahead.stub.stop();

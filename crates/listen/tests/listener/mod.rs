@@ -90,8 +90,8 @@ pub fn start(limits: Limits, tls: Option<Tls>) -> Listener {
 /// Times short enough for a test, long enough for a busy machine.
 pub fn limits() -> Limits {
     Limits {
-        head_timeout: Duration::from_millis(400),
-        idle_timeout: Duration::from_millis(800),
+        head_timeout: Duration::from_secs(1),
+        idle_timeout: Duration::from_secs(2),
         ..Limits::default()
     }
 }

@@ -255,7 +255,7 @@ pub async fn call(node: &Arc<Node>) -> Result<Bytes, NodeError> {
 
 /// Waits until `done` says so.
 pub async fn until(what: &str, mut done: impl FnMut() -> bool) {
-    for _ in 0..1000 {
+    for _ in 0..12_000 {
         if done() {
             return;
         }
