@@ -13,45 +13,13 @@ use chain::{Chain, Hash32, Network};
 use super::block_row::BlockRow;
 use super::connect::Connect;
 use super::heights::Heights;
+use super::identity::{Identity, begin, format_of, read_identity, stored_key, stranger};
 use super::load;
-use super::schema::{
-    FORMAT, HEADER_BY_HEIGHT, META, META_HASH_KEY, META_IDENTITY, META_TIP, TABLES,
-};
+use super::schema::{HEADER_BY_HEIGHT, META, META_TIP, TABLES};
 use super::script_id::HashKey;
 use super::tip::Tip;
 use crate::db::{Batch, Db, Memory, Reader};
 use crate::{IndexError, ReadError};
-
-/// What an index is of.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Identity {
-    /// Slug of the chain.
-    pub chain: String,
-    /// Name of the network.
-    pub network: String,
-    /// Hash of block 0, where the network fixes it.
-    pub genesis: Option<String>,
-    /// Version of the layout of the rows.
-    pub format: u16,
-}
-
-impl Identity {
-    /// What this version makes of that chain.
-    pub fn new(chain: &Chain, network: &Network) -> Identity {
-        Identity {
-            chain: chain.slug.into(),
-            network: network.name.into(),
-            genesis: network.genesis.map(Into::into),
-            format: FORMAT,
-        }
-    }
-}
-
-impl std::fmt::Display for Identity {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "an index of {} {} in format {}", self.chain, self.network, self.format)
-    }
-}
 
 /// An index on disk.
 pub struct Store {
@@ -331,60 +299,6 @@ pub(crate) fn read_block(reader: Reader<'_>, height: u32) -> Result<Option<Block
 fn read_tip(reader: Reader<'_>) -> Result<Option<Tip>, IndexError> {
     let Some(row) = reader.get(META, META_TIP)? else { return Ok(None) };
     Ok(Some(Tip::read(&row).map_err(|bad| bad.of("meta"))?))
-}
-
-fn read_identity(db: &Db) -> Result<Option<Identity>, IndexError> {
-    let Some(row) = db.latest().get(META, META_IDENTITY)? else { return Ok(None) };
-    let identity = serde_json::from_slice(&row);
-    identity.map(Some).map_err(|_| IndexError::damaged("the identity in meta makes no sense"))
-}
-
-fn format_of(dir: &Path, chain: &Chain) -> Result<Format, IndexError> {
-    chain.format.ok_or_else(|| IndexError::Stranger {
-        dir: dir.to_owned(),
-        found: "no index".into(),
-        wanted: format!("one of {}, whose blocks this index cannot read", chain.slug),
-    })
-}
-
-fn stranger(dir: &Path, found: Option<&Identity>, wanted: &Identity) -> IndexError {
-    let found = found.map_or("no index".into(), ToString::to_string);
-    IndexError::Stranger { dir: dir.to_owned(), found, wanted: wanted.to_string() }
-}
-
-fn stored_key(db: &Db) -> Result<HashKey, IndexError> {
-    let row = db.latest().get(META, META_HASH_KEY)?;
-    let bytes = row.and_then(|row| <[u8; 16]>::try_from(&row[..]).ok());
-    bytes.map(HashKey::new).ok_or_else(|| IndexError::damaged("the key in meta is gone"))
-}
-
-/// Checks whose store it is, or makes it this one's, and gives its key.
-fn begin(db: &Db, wanted: &Identity, key: Option<HashKey>) -> Result<HashKey, IndexError> {
-    match read_identity(db)? {
-        Some(found) if found != *wanted => Err(stranger(db.dir(), Some(&found), wanted)),
-        Some(_) => {
-            let stored = stored_key(db)?;
-            match key {
-                Some(key) if key != stored => Err(IndexError::Stranger {
-                    dir: db.dir().to_owned(),
-                    found: "an index with another hash key".into(),
-                    wanted: wanted.to_string(),
-                }),
-                _ => Ok(stored),
-            }
-        }
-        None => {
-            let mut drawn = [0; 16];
-            getrandom::fill(&mut drawn).map_err(|error| IndexError::damaged(error.to_string()))?;
-            let key = key.unwrap_or(HashKey::new(drawn));
-            let identity = serde_json::to_vec(wanted).expect("an identity is plain text");
-            let mut batch = Batch::new(db);
-            batch.put(META, META_IDENTITY, &identity);
-            batch.put(META, META_HASH_KEY, key.bytes());
-            db.commit(batch)?;
-            Ok(key)
-        }
-    }
 }
 
 #[cfg(test)]

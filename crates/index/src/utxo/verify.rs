@@ -25,7 +25,8 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use super::store::{Identity, Store};
+use super::identity::Identity;
+use super::store::Store;
 use super::tip::Tip;
 use crate::IndexError;
 use exact::Exact;

@@ -10,7 +10,8 @@ use crate::Tier;
 use crate::db::Table;
 use crate::utxo::View;
 use crate::utxo::schema::{
-    HISTORY_BY_SCRIPT, TOTALS_BY_SCRIPT, TX_BY_NUM, TXNUM_BY_TXID, UNSPENT_BY_SCRIPT,
+    HISTORY_BY_SCRIPT, META_HASH_KEY, META_IDENTITY, TOTALS_BY_SCRIPT, TX_BY_NUM, TXNUM_BY_TXID,
+    UNSPENT_BY_SCRIPT,
 };
 
 fn bch() -> (&'static Chain, &'static Network) {
