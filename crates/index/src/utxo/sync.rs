@@ -8,8 +8,8 @@
 
 mod first_load;
 mod follow;
+mod trouble;
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,11 +20,12 @@ use super::half_done::HalfDone;
 use super::index::{Index, Standing};
 use super::load::LoadOptions;
 use super::mempool::Mempool;
-use super::pool_pass::{Pass, PassError, pass};
+use super::pool_pass::{Pass, pass};
 use super::store::Store;
-use super::upstream::{self, Best, UpstreamError};
+use super::upstream::{self, Best};
 use super::view::View;
-use crate::{IndexError, ReadError};
+use crate::IndexError;
+use trouble::Trouble;
 
 /// A node that is so many blocks behind the best one is not stayed with (decision G11).
 const LAG: u64 = 2;
@@ -61,40 +62,6 @@ impl Default for SyncOptions {
             mempool_bytes: 512 << 20,
             least_free_bytes: 2 << 30,
             patience: Duration::from_secs(30),
-        }
-    }
-}
-
-/// Why a round ended before it was through.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
-    #[error("no node can be asked")]
-    NoNode,
-    #[error(transparent)]
-    Upstream(#[from] UpstreamError),
-    #[error(transparent)]
-    Index(#[from] IndexError),
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The node is behind us, and is waited for.
-    #[error("the node is at height {0}, behind our tip; it is waited for")]
-    Behind(u32),
-    #[error("less than {least} MiB are free in {dir}", least = .least >> 20, dir = .dir.display())]
-    DiskFull { least: u64, dir: PathBuf },
-    /// The node's chain changed while it was read; the next round sees the new one.
-    #[error("the node's chain changed")]
-    Changed,
-    #[error("the genesis block is another one than ours")]
-    Stranger,
-    #[error("asked to end")]
-    Ended,
-}
-
-impl From<PassError> for Trouble {
-    fn from(error: PassError) -> Trouble {
-        match error {
-            PassError::Upstream(error) => error.into(),
-            PassError::Read(error) => error.into(),
         }
     }
 }

@@ -1,0 +1,43 @@
+//! Why a round of the sync ended before it was through.
+//!
+//! Leaves to the sync what is done about it. Invariant: a text names no credential and no URL.
+
+use std::path::PathBuf;
+
+use crate::utxo::pool_pass::PassError;
+use crate::utxo::upstream::UpstreamError;
+use crate::{IndexError, ReadError};
+
+/// Why a round ended before it was through.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Trouble {
+    #[error("no node can be asked")]
+    NoNode,
+    #[error(transparent)]
+    Upstream(#[from] UpstreamError),
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The node is behind us, and is waited for.
+    #[error("the node is at height {0}, behind our tip; it is waited for")]
+    Behind(u32),
+    #[error("less than {least} MiB are free in {dir}", least = .least >> 20, dir = .dir.display())]
+    DiskFull { least: u64, dir: PathBuf },
+    /// The node's chain changed while it was read; the next round sees the new one.
+    #[error("the node's chain changed")]
+    Changed,
+    #[error("the genesis block is another one than ours")]
+    Stranger,
+    #[error("asked to end")]
+    Ended,
+}
+
+impl From<PassError> for Trouble {
+    fn from(error: PassError) -> Trouble {
+        match error {
+            PassError::Upstream(error) => error.into(),
+            PassError::Read(error) => error.into(),
+        }
+    }
+}
