@@ -1,6 +1,6 @@
 //! Why a round of the sync ended before it was through.
 //!
-//! Leaves to the sync what is done about it. Invariant: a text names no credential and no URL.
+//! Leaves to the sync what is done about it. Invariant: no text holds a credential.
 
 use std::path::PathBuf;
 

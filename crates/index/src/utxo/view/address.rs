@@ -1,0 +1,228 @@
+//! What one output script has at a tip: sums, transactions, unspent outputs.
+//!
+//! Leaves the transactions themselves to `transactions`. Invariant: a page and the sums beside it
+//! are of one moment, and need a bounded number of rows however long the list is.
+
+use std::ops::ControlFlow;
+
+use chain::Hash32;
+use chain::utxo::OutPoint;
+
+use super::{TransactionView, View};
+use crate::utxo::history::{CHUNK, INLINE, chunk_of, read_chunk};
+use crate::utxo::mempool::Turn;
+use crate::utxo::schema::{
+    HISTORY_BY_SCRIPT, TOTALS_BY_SCRIPT, UNSPENT_BY_SCRIPT, UnspentKey, UnspentRow, chunk_key,
+};
+use crate::utxo::script_id::ScriptId;
+use crate::utxo::totals::Totals;
+use crate::{ReadError, Tier};
+
+/// What an address adds up to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressTotals {
+    /// Confirmed transactions that touch it.
+    pub tx_count: u64,
+    /// Confirmed unspent outputs that pay it.
+    pub unspent_count: u64,
+    /// Sum of the confirmed outputs that ever paid it.
+    pub received: u128,
+    /// Sum of those that confirmed transactions spent.
+    pub sent: u128,
+    /// What the mempool adds, if it touches the address.
+    pub unconfirmed: Option<Unconfirmed>,
+}
+
+/// What the mempool adds to an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unconfirmed {
+    /// Sum of the outputs that pay it.
+    pub received: u128,
+    /// Sum of the outputs of it that are spent.
+    pub sent: u128,
+    /// Waiting transactions that touch it.
+    pub tx_count: u64,
+}
+
+/// A part of a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct History {
+    /// All transactions of the address, waiting ones included.
+    pub tx_count: u64,
+    /// The part, newest first.
+    pub transactions: Vec<TransactionView>,
+}
+
+/// Unspent outputs of an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnspentList {
+    /// How many there are.
+    pub count: u64,
+    /// The largest, largest first.
+    pub items: Vec<UnspentOutput>,
+}
+
+/// A confirmed unspent output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnspentOutput {
+    /// Id of its transaction.
+    pub txid: Hash32,
+    /// Its place there.
+    pub vout: u32,
+    /// Coins in the smallest unit.
+    pub value: u64,
+    /// Height of the block.
+    pub height: u32,
+    /// Whether a coinbase made it.
+    pub coinbase: bool,
+    /// Whether it holds tokens.
+    pub token: bool,
+    /// The waiting transaction that spends it.
+    pub unconfirmed_spend: Option<Hash32>,
+}
+
+impl View {
+    fn totals(&self, script: ScriptId, tier: Tier) -> Result<Option<Totals>, ReadError> {
+        let row = self.reader(tier).get(TOTALS_BY_SCRIPT, &script.0)?;
+        let Some(row) = row else { return Ok(None) };
+        Totals::read(&row).map(Some).map_err(|bad| bad.of("totals_by_script"))
+    }
+
+    /// What a script adds up to; none if nobody used it.
+    ///
+    /// # Errors
+    /// As [`ReadError`] says.
+    pub fn address(&self, script: &[u8], tier: Tier) -> Result<Option<AddressTotals>, ReadError> {
+        let id = self.key.script_id(script);
+        let totals = self.totals(id, tier)?;
+        let pool = self.mempool.as_ref().and_then(|mempool| mempool.script(id));
+        if totals.is_none() && pool.is_none() {
+            return Ok(None);
+        }
+        let totals = totals.unwrap_or_default();
+        Ok(Some(AddressTotals {
+            tx_count: totals.tx_count,
+            unspent_count: totals.unspent_count,
+            received: totals.received,
+            sent: totals.sent,
+            unconfirmed: pool.map(|pool| Unconfirmed {
+                received: pool.received,
+                sent: pool.sent,
+                tx_count: pool.order.len() as u64,
+            }),
+        }))
+    }
+
+    /// The transactions of a script from the `from`th newest on, newest first: those that wait,
+    /// then the confirmed ones. None if nobody used it.
+    ///
+    /// # Errors
+    /// As [`ReadError`] says.
+    pub fn history(
+        &self,
+        script: &[u8],
+        from: u64,
+        count: u64,
+    ) -> Result<Option<History>, ReadError> {
+        let id = self.key.script_id(script);
+        let totals = self.totals(id, Tier::Any)?;
+        let pool = self.mempool.as_ref().and_then(|mempool| mempool.script(id));
+        if totals.is_none() && pool.is_none() {
+            return Ok(None);
+        }
+        let totals = totals.unwrap_or_default();
+        let waiting = pool.map_or(&[][..], |pool| &pool.order);
+        let in_pool = waiting.len() as u64;
+        let first = usize::try_from(from).unwrap_or(usize::MAX).min(waiting.len());
+        let last = usize::try_from(from.saturating_add(count)).unwrap_or(usize::MAX);
+        let waiting = &waiting[first..last.min(waiting.len())];
+        let skipped = from.saturating_sub(in_pool);
+        let wanted = count - waiting.len() as u64;
+        let txnums = self.txnums(id, &totals, skipped, wanted)?;
+        let transactions = self.page(waiting.iter().map(Turn::txid), &txnums)?;
+        Ok(Some(History { tx_count: totals.tx_count + in_pool, transactions }))
+    }
+
+    /// The places of a script's confirmed transactions, newest first, without the `skipped`
+    /// newest ones.
+    fn txnums(
+        &self,
+        script: ScriptId,
+        totals: &Totals,
+        skipped: u64,
+        wanted: u64,
+    ) -> Result<Vec<u64>, ReadError> {
+        let end = totals.tx_count.saturating_sub(skipped);
+        let start = end.saturating_sub(wanted);
+        if start == end {
+            return Ok(Vec::new());
+        }
+        let oldest_first = if totals.tx_count <= INLINE as u64 {
+            totals.inline[start as usize..end as usize].to_vec()
+        } else {
+            let mut txnums = Vec::new();
+            for chunk in chunk_of(start)..=chunk_of(end - 1) {
+                let row = self.latest().get(HISTORY_BY_SCRIPT, &chunk_key(script, chunk))?;
+                let gone = || ReadError::Damaged("a chunk of history_by_script is gone".into());
+                let all = read_chunk(&row.ok_or_else(gone)?);
+                let all = all.map_err(|bad| bad.of("history_by_script"))?;
+                let first = u64::from(chunk) * CHUNK;
+                if all.len() as u64 != CHUNK.min(totals.tx_count - first) {
+                    return Err(ReadError::Damaged("a chunk of history_by_script is short".into()));
+                }
+                let from = start.saturating_sub(first) as usize;
+                let to = (end - first).min(all.len() as u64) as usize;
+                txnums.extend_from_slice(&all[from..to]);
+            }
+            txnums
+        };
+        Ok(oldest_first.into_iter().rev().collect())
+    }
+
+    /// The largest confirmed unspent outputs of a script, at most `limit`; none if nobody used it.
+    ///
+    /// # Errors
+    /// As [`ReadError`] says.
+    pub fn unspent(&self, script: &[u8], limit: usize) -> Result<Option<UnspentList>, ReadError> {
+        let id = self.key.script_id(script);
+        let totals = self.totals(id, Tier::Any)?;
+        let pool = self.mempool.as_ref().and_then(|mempool| mempool.script(id));
+        if totals.is_none() && pool.is_none() {
+            return Ok(None);
+        }
+        let count = totals.map_or(0, |totals| totals.unspent_count);
+        let mut items = Vec::new();
+        let mut sound = true;
+        if count > 0 && limit > 0 {
+            self.latest().scan(UNSPENT_BY_SCRIPT, &id.0, &id.0, |key, row| {
+                let item = self.unspent_output(key, row);
+                sound = item.is_some();
+                items.extend(item);
+                if sound && items.len() < limit {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            })?;
+        }
+        if !sound {
+            return Err(ReadError::Damaged("a row of unspent_by_script makes no sense".into()));
+        }
+        Ok(Some(UnspentList { count, items }))
+    }
+
+    fn unspent_output(&self, key: &[u8], row: &[u8]) -> Option<UnspentOutput> {
+        let (key, row) = (UnspentKey::read(key)?, UnspentRow::read(row)?);
+        let output = OutPoint { txid: row.txid, vout: key.vout };
+        let spender = self.mempool.as_ref().and_then(|mempool| mempool.spender(&output));
+        Some(UnspentOutput {
+            txid: row.txid,
+            vout: key.vout,
+            value: key.value,
+            height: self.heights.height_of(key.txnum)?,
+            coinbase: row.coinbase,
+            token: row.token,
+            unconfirmed_spend: spender,
+        })
+    }
+}
