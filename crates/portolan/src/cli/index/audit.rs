@@ -1,0 +1,113 @@
+//! `portolan index verify`: the audit of an index with itself, and what the node says of its sums.
+
+use std::process::ExitCode;
+
+use index::utxo::{Agreement, Progress, Verdict};
+use node::{Pool, Tried, Weight};
+use serde::Serialize;
+
+use super::{read_only, served};
+use crate::cli::output::{Output, number};
+use crate::config::{Config, Served};
+use crate::failure::Failure;
+
+/// What an audit found.
+#[derive(Serialize)]
+struct Audit {
+    chain: &'static str,
+    ok: bool,
+    height: Option<u32>,
+    best_hash: Option<String>,
+    blocks: u64,
+    transactions: u64,
+    scripts: u64,
+    unspent_outputs: u64,
+    unspent_total: String,
+    fault_count: u64,
+    faults: Vec<String>,
+    /// What the node's own count says: `same`, `differs: …`, or why it was not compared.
+    node: String,
+}
+
+/// Carries `verify` out.
+pub(super) fn verify(config: &Config, slug: &str, output: Output) -> Result<ExitCode, Failure> {
+    let served = served(config, slug)?;
+    let store = read_only(config, &served)?;
+    let mut told = "";
+    let verdict = store
+        .verify(|progress: Progress| {
+            if progress.step != told {
+                told = progress.step;
+                eprintln!("portolan: walking the {told}");
+            }
+        })
+        .map_err(|error| Failure::new(error.to_string()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (node, agrees) = runtime.block_on(ask_node(&served, &verdict));
+    runtime.shutdown_background();
+    let audit = Audit {
+        chain: served.chain.slug,
+        ok: verdict.fault_count == 0 && agrees,
+        height: verdict.tip.map(|tip| tip.height),
+        best_hash: verdict.tip.map(|tip| tip.hash.to_string()),
+        blocks: verdict.blocks,
+        transactions: verdict.transactions,
+        scripts: verdict.scripts,
+        unspent_outputs: verdict.unspent_outputs,
+        unspent_total: verdict.unspent_total.to_string(),
+        fault_count: verdict.fault_count,
+        faults: verdict.faults,
+        node,
+    };
+    output.print(&audit, audit_text)?;
+    Ok(if audit.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The node's own count, and whether it leaves nothing to complain of.
+async fn ask_node(served: &Served, verdict: &Verdict) -> (String, bool) {
+    let Ok(pool) = Pool::new(served.chain, served.network, served.pool.clone()) else {
+        return ("not asked: its settings cannot be used".into(), true);
+    };
+    pool.start();
+    pool.probed().await;
+    let answer = match pool.pick(&Tried::new()) {
+        Ok(node) => node.call("gettxoutsetinfo", "[]", Weight::Internal).await,
+        Err(_) => return ("not asked: no node can be asked".into(), true),
+    };
+    pool.stop();
+    match answer {
+        Err(error) => (format!("not compared: {error}"), true),
+        Ok(text) => match verdict.against(text.get(), served.chain.decimals) {
+            Agreement::Same => ("same".into(), true),
+            Agreement::Differs { outputs, total } => {
+                (format!("differs: {outputs} outputs of {total} in all"), false)
+            }
+            Agreement::OtherBlock { theirs } => {
+                (format!("not compared: the node counted at block {theirs}"), true)
+            }
+            Agreement::Unreadable => ("not compared: the node's count cannot be read".into(), true),
+        },
+    }
+}
+
+fn audit_text(audit: &Audit) -> String {
+    let mut text = format!(
+        "{}: {} blocks, {} transactions, {} scripts, {} unspent outputs of {} in all\nNode: {}\n",
+        audit.chain,
+        number(Some(audit.blocks)),
+        number(Some(audit.transactions)),
+        number(Some(audit.scripts)),
+        number(Some(audit.unspent_outputs)),
+        audit.unspent_total,
+        audit.node,
+    );
+    for fault in &audit.faults {
+        text += &format!("  {fault}\n");
+    }
+    text + &match audit.fault_count {
+        0 => "No faults.".to_owned(),
+        count => {
+            format!("{} faults: `portolan index rebuild {}`", number(Some(count)), audit.chain)
+        }
+    }
+}
