@@ -11,3 +11,4 @@ mod requests;
 mod rig;
 mod search;
 mod silence;
+mod trial;
