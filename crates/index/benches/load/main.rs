@@ -10,6 +10,7 @@
 //!   asks; or `file`, which is read out of the page cache; both.
 //! - `LOAD_DIR`: where the index is made; a folder for temporary files.
 //! - `LOAD_TABLE_MIB`: memory for the table of unspent outputs.
+//! - `LOAD_THREADS`: threads that decode.
 //! - `LOAD_ROUNDS`: how often; 3. The fastest one counts.
 //!
 //! Both sides get the blocks anew, in the same way and on all cores. Without `LOAD_CHAIN` nothing
@@ -137,6 +138,9 @@ fn main() -> std::io::Result<()> {
     let mut options = LoadOptions::default();
     if let Some(mib) = number("LOAD_TABLE_MIB") {
         options.table_bytes = mib << 20;
+    }
+    if let Some(threads) = number("LOAD_THREADS") {
+        options.threads = threads;
     }
     let setting = Setting {
         file,

@@ -248,14 +248,13 @@ impl Loader {
             if txnum == 0 {
                 break;
             }
-            let coin = made.coin.with_txnum(txnum);
-            let kind = if self.coins.create(made.name, coin, twin)? {
-                replaced.push(coin.unpack().vout);
+            let kind = if self.coins.create(made, txnum, twin)? {
+                replaced.push(made.coin.vout());
                 EventKind::Replace
             } else {
                 EventKind::Pay
             };
-            self.runs.event(&coin, txnum, kind)?;
+            self.runs.event(&made.coin, txnum, kind)?;
         }
         self.runs.txid(transaction.txid, txnum)?;
         Ok(replaced)

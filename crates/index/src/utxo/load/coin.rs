@@ -3,10 +3,8 @@
 //! Invariant: names depend on the secret of the store, so that nobody can make two outputs of one
 //! name.
 
-use std::hash::Hasher;
-
 use chain::Hash32;
-use siphasher::sip128::{Hasher128, SipHasher24};
+use siphasher::sip128::SipHasher24;
 
 use crate::row::{of_u40, u40};
 use crate::utxo::script_id::{HashKey, ScriptId};
@@ -25,10 +23,10 @@ impl Namer {
     }
 
     pub(super) fn name(&self, txid: &Hash32, vout: u32) -> CoinName {
-        let mut hasher = self.0;
-        hasher.write(txid.wire());
-        hasher.write(&vout.to_be_bytes());
-        *hasher.finish128().as_bytes().first_chunk().expect("the hash has 16 bytes")
+        let mut place = [0; 36];
+        place[..32].copy_from_slice(txid.wire());
+        place[32..].copy_from_slice(&vout.to_be_bytes());
+        *self.0.hash(&place).as_bytes().first_chunk().expect("the hash has 16 bytes")
     }
 }
 
@@ -41,9 +39,13 @@ impl PackedCoin {
         self.0.first_chunk().copied().map_or(0, of_u40)
     }
 
-    pub(super) fn with_txnum(mut self, txnum: u64) -> PackedCoin {
+    /// Written where the coin stands: a copy right behind it would wait for these few bytes.
+    pub(super) fn put_txnum(&mut self, txnum: u64) {
         self.0[..5].copy_from_slice(&u40(txnum));
-        self
+    }
+
+    pub(super) fn vout(&self) -> u32 {
+        u32::from_be_bytes([0, self.0[5], self.0[6], self.0[7]])
     }
 
     pub(super) fn value(&self) -> u64 {
@@ -62,7 +64,7 @@ impl PackedCoin {
         let [.., marks] = self.0;
         Coin {
             txnum: self.txnum(),
-            vout: u32::from_be_bytes([0, self.0[5], self.0[6], self.0[7]]),
+            vout: self.vout(),
             value: self.value(),
             script: self.script(),
             coinbase: marks & 1 != 0,
@@ -83,13 +85,11 @@ pub(super) struct Coin {
 }
 
 impl Coin {
-    pub(super) fn packed(&self) -> PackedCoin {
-        let mut out = [0; 27];
+    pub(super) fn pack(&self, PackedCoin(out): &mut PackedCoin) {
         out[..5].copy_from_slice(&u40(self.txnum));
         out[5..8].copy_from_slice(&self.vout.to_be_bytes()[1..]);
         out[8..16].copy_from_slice(&self.value.to_be_bytes());
         out[16..26].copy_from_slice(&self.script.0);
         out[26] = u8::from(self.coinbase) | u8::from(self.token) << 1;
-        PackedCoin(out)
     }
 }

@@ -4,13 +4,14 @@
 //! the questions with the files. Leaves telling who may have a twin to `twins`. Invariant: an
 //! output is in exactly one place.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
 
 use super::coin::{COIN_BYTES, Coin, CoinName, PackedCoin};
 use super::manifest::{FileEntry, Manifest};
-use super::prepared::Prepared;
+use super::prepared::{Made, Prepared};
 use super::run::{Merged, RunFile, RunReader, RunWriter, find};
 use crate::IndexError;
 
@@ -92,20 +93,27 @@ impl Coins {
         std::hint::black_box((spent.count(), made.count()));
     }
 
-    /// Adds an output, and tells whether it replaces an unspent one. One that may have an earlier
-    /// twin is looked for in the files too.
+    /// Adds an output of the transaction at `txnum`, and tells whether it replaces an unspent one.
+    /// One that may have an earlier twin is looked for in the files too.
     pub(super) fn create(
         &mut self,
-        name: CoinName,
-        coin: PackedCoin,
+        made: &Made,
+        txnum: u64,
         may_be_twin: bool,
     ) -> Result<bool, IndexError> {
         if self.table.len() >= self.most {
             self.spill()?;
         }
-        if self.table.insert(name, coin).is_some() {
-            return Ok(true);
-        }
+        let name = made.name;
+        let place = match self.table.entry(name) {
+            Entry::Occupied(mut earlier) => {
+                *earlier.get_mut() = made.coin;
+                earlier.get_mut().put_txnum(txnum);
+                return Ok(true);
+            }
+            Entry::Vacant(place) => place,
+        };
+        place.insert(made.coin).put_txnum(txnum);
         if may_be_twin {
             for file in &self.spilled {
                 for item in find::<COIN_BYTES>(&self.dir, file, &name)? {

@@ -258,7 +258,9 @@ impl Prepared {
                 let script = key.script_id(output.script);
                 let token = token.is_some();
                 let coin = Coin { txnum: 0, vout, value: output.value, script, coinbase, token };
-                self.made.push(Made { name: namer.name(txid, vout), coin: coin.packed() });
+                // Packed where it stands: a copy right behind it would wait for its parts.
+                self.made.push(Made { name: namer.name(txid, vout), coin: PackedCoin([0; 27]) });
+                self.made.last_mut().map(|made| coin.pack(&mut made.coin));
             }
             let token = tokens.then(|| token.map(TokenRecord::of));
             let token = token.as_ref().map(Option::as_ref);

@@ -26,15 +26,20 @@ fn leading<const N: usize>(item: &[u8; N]) -> u128 {
     u128::from_be_bytes(word)
 }
 
-/// Sorts by the first byte, in place, and then what shares it: items begin with hashes for the most
-/// part, and a 256th of a run stays in the processor's cache.
+/// Sorts by the first byte, in place, and then what shares it, by the second: items begin with
+/// hashes for the most part, so that few are left to compare.
 fn sort<const N: usize>(items: &mut [[u8; N]]) {
-    const FEW: usize = 1 << 12;
-    if items.len() < FEW {
+    sort_from(items, 0);
+}
+
+fn sort_from<const N: usize>(items: &mut [[u8; N]], byte: usize) {
+    const FEW: usize = 1 << 9;
+    if items.len() < FEW || byte >= 2.min(N) {
         return sort_all(items);
     }
+    let digit = |item: &[u8; N]| usize::from(item[byte]);
     let mut ends = [0; 256];
-    items.iter().for_each(|item| ends[usize::from(item[0])] += 1);
+    items.iter().for_each(|item| ends[digit(item)] += 1);
     let (mut places, mut end) = ([0; 256], 0);
     for (place, count) in places.iter_mut().zip(&mut ends) {
         *place = end;
@@ -44,14 +49,14 @@ fn sort<const N: usize>(items: &mut [[u8; N]]) {
     for part in 0..256 {
         while places[part] < ends[part] {
             let place = places[part];
-            let target = usize::from(items[place][0]);
+            let target = digit(&items[place]);
             items.swap(place, places[target]);
             places[target] += 1;
         }
     }
     let mut start = 0;
     for end in ends {
-        sort_all(&mut items[start..end]);
+        sort_from(&mut items[start..end], byte + 1);
         start = end;
     }
 }
@@ -64,11 +69,18 @@ fn sort_all<const N: usize>(items: &mut [[u8; N]]) {
     }
 }
 
+/// Bytes of the first runs; a later one has an eighth of all before it, if that is more, so that a
+/// short load takes little memory and a long one few files.
+const FIRST_RUN: usize = 8 << 20;
+
 /// Writes runs of items, each sorted on a thread of its own while the next one fills.
 pub(super) struct RunWriter<const N: usize> {
     dir: PathBuf,
     kind: &'static str,
     most: usize,
+    /// Items of the run that fills, when it is full.
+    full: usize,
+    written: usize,
     pub(super) serial: u64,
     items: Vec<[u8; N]>,
     writing: Option<JoinHandle<Result<Written<N>, IndexError>>>,
@@ -90,6 +102,8 @@ impl<const N: usize> RunWriter<N> {
             dir: dir.to_owned(),
             kind,
             most: (bytes / N).max(1),
+            full: (bytes.min(FIRST_RUN) / N).max(1),
+            written: 0,
             serial,
             items: Vec::new(),
             writing: None,
@@ -99,8 +113,17 @@ impl<const N: usize> RunWriter<N> {
     }
 
     pub(super) fn push(&mut self, item: [u8; N]) -> Result<(), IndexError> {
-        self.items.push(item);
-        if self.items.len() >= self.most { self.flush() } else { Ok(()) }
+        self.push_with(|place| *place = item)
+    }
+
+    /// Writes an item where it stands.
+    pub(super) fn push_with(&mut self, write: impl FnOnce(&mut [u8; N])) -> Result<(), IndexError> {
+        if self.items.capacity() == 0 {
+            self.items.reserve_exact(self.full);
+        }
+        self.items.push([0; N]);
+        self.items.last_mut().map(write);
+        if self.items.len() >= self.full { self.flush() } else { Ok(()) }
     }
 
     /// Whether nothing was pushed since the last end.
@@ -114,8 +137,12 @@ impl<const N: usize> RunWriter<N> {
         }
         // One run at most is sorted beside the one that fills, so that memory stays bounded.
         self.join()?;
+        self.written += self.items.len();
+        self.full = self.full.max(self.written / 8).min(self.most);
         let mut next = std::mem::take(&mut self.spare);
-        next.reserve_exact(self.items.len());
+        if next.capacity() < self.full {
+            next = Vec::new();
+        }
         let mut items = std::mem::replace(&mut self.items, next);
         let (dir, kind, serial) = (self.dir.clone(), self.kind, self.serial);
         self.serial += 1;

@@ -12,7 +12,7 @@ use super::manifest::Manifest;
 use super::run::{RunFile, RunWriter};
 use crate::IndexError;
 use crate::row::u40;
-use crate::utxo::schema::{hash_key, txid_key};
+use crate::utxo::schema::{hash_key, txid_prefix};
 use crate::utxo::script_id::ScriptId;
 
 /// Bytes of an event: script id, txnum u40, kind, value u64.
@@ -92,12 +92,12 @@ impl Runs {
         txnum: u64,
         kind: EventKind,
     ) -> Result<(), IndexError> {
-        let mut item = [0; EVENT_BYTES];
-        item[..10].copy_from_slice(&coin.0[16..26]);
-        item[10..15].copy_from_slice(&u40(txnum));
-        item[15] = kind as u8;
-        item[16..].copy_from_slice(&coin.0[8..16]);
-        self.events.push(item)
+        self.events.push_with(|item| {
+            item[..10].copy_from_slice(&coin.0[16..26]);
+            item[10..15].copy_from_slice(&u40(txnum));
+            item[15] = kind as u8;
+            item[16..].copy_from_slice(&coin.0[8..16]);
+        })
     }
 
     pub(super) fn txid(&mut self, txid: &Hash32, txnum: u64) -> Result<(), IndexError> {
@@ -107,7 +107,10 @@ impl Runs {
         };
         ids.push(txid.wire())?;
         self.ids = Some(ids);
-        self.txids.push(txid_key(txid, txnum))
+        self.txids.push_with(|item| {
+            item[..6].copy_from_slice(&txid_prefix(txid));
+            item[6..].copy_from_slice(&u40(txnum));
+        })
     }
 
     /// Ends the runs of a segment.

@@ -30,18 +30,17 @@ impl TableFiles {
     }
 
     pub(super) fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), IndexError> {
-        let mut file = match self.open.take() {
+        let file = match &mut self.open {
             Some(file) => file,
             None => {
                 self.serial += 1;
                 let path = self.dir.join(self.name());
-                self.db.sorted_file(self.table, &path)?
+                self.open.insert(self.db.sorted_file(self.table, &path)?)
             }
         };
         file.put(key, value)?;
         self.rows = self.rows.wrapping_add(1);
         let full = self.rows.is_multiple_of(4096) && file.bytes() >= FILE_BYTES;
-        self.open = Some(file);
         if full { self.end() } else { Ok(()) }
     }
 
