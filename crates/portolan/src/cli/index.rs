@@ -136,6 +136,11 @@ fn backup(config: &Config, slug: &str, to: &Path, output: Output) -> Result<Exit
         return Err(Failure::new(format!("{}: {text}; give another folder", to.display())));
     }
     let dir = index_dir(&config.store.dir, slug);
+    // Opening would begin an index where there is none.
+    let holds = Store::identity(&dir).map_err(|error| Failure::new(error.to_string()))?;
+    if holds.is_none() {
+        return Err(Failure::new(format!("there is no index of {slug} to copy")));
+    }
     let memory = Memory::new(8 << 20, 8 << 20);
     match Store::open(&dir, served.chain, served.network, &memory, None) {
         Ok(store) => store.backup(&to).map_err(|error| Failure::new(error.to_string()))?,
