@@ -25,7 +25,8 @@ pub enum ReadError {
     /// A row makes no sense, or the engine found its files damaged.
     #[error("the index is damaged: {0}")]
     Damaged(String),
-    /// The engine could not read or write: the disk is full or failing.
+    /// The engine could not read or write: the disk is full or failing. Or the process could not:
+    /// work was cut off, there was no randomness.
     #[error("the index cannot be read or written: {0}")]
     Failed(String),
 }
@@ -90,5 +91,10 @@ impl IndexError {
     /// What a row that makes no sense is told as.
     pub(crate) fn damaged(text: impl Into<String>) -> IndexError {
         IndexError::Read(ReadError::Damaged(text.into()))
+    }
+
+    /// What could not be done for a reason that is not in the rows is told as.
+    pub(crate) fn failed(text: impl std::fmt::Display) -> IndexError {
+        IndexError::Read(ReadError::Failed(text.to_string()))
     }
 }

@@ -94,7 +94,7 @@ pub(super) fn begin(
         }
         None => {
             let mut drawn = [0; 16];
-            getrandom::fill(&mut drawn).map_err(|error| IndexError::damaged(error.to_string()))?;
+            getrandom::fill(&mut drawn).map_err(IndexError::failed)?;
             let key = key.unwrap_or(HashKey::new(drawn));
             let identity = serde_json::to_vec(wanted).expect("an identity is plain text");
             let mut batch = Batch::new(db);

@@ -92,6 +92,6 @@ async fn admitted(
         let admitted = admit(&mut mempool, &view, &format, &raw, now, limit);
         admitted.map(|()| mempool)
     };
-    let lost = |_| Err(ReadError::Damaged("reading the mempool was cut off".into()));
+    let lost = |_| Err(ReadError::Failed("reading the mempool was cut off".into()));
     tokio::task::spawn_blocking(admit).await.unwrap_or_else(lost)
 }

@@ -196,6 +196,6 @@ pub(super) async fn blocking<T: Send + 'static>(
 ) -> Result<T, Trouble> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => Ok(done?),
-        Err(error) => Err(IndexError::damaged(format!("a change was cut off: {error}")).into()),
+        Err(error) => Err(IndexError::failed(format!("a change was cut off: {error}")).into()),
     }
 }

@@ -49,7 +49,7 @@ impl Sums {
     /// Nothing yet, with a new secret.
     pub(super) fn draw() -> Result<Sums, IndexError> {
         let mut secret = [0; 16];
-        getrandom::fill(&mut secret).map_err(|error| IndexError::damaged(error.to_string()))?;
+        getrandom::fill(&mut secret).map_err(IndexError::failed)?;
         Ok(Sums { secret, parts: vec![Part::default(); BUCKETS] })
     }
 
