@@ -61,7 +61,7 @@ impl OptionalRoute {
         self.born.elapsed().as_millis() as u64 >= self.missing_until_ms.load(Relaxed)
     }
 
-    fn is_missing(&self) {
+    fn note_missing(&self) {
         let until = self.born.elapsed() + self.retry;
         self.missing_until_ms.store(until.as_millis() as u64, Relaxed);
     }
@@ -74,7 +74,7 @@ impl OptionalRoute {
         let (status, body) = match node.get(path, Weight::Internal).await {
             Ok(answer) => answer,
             Err(CallError::Node(NodeError { cause: Cause::Unauthorized, .. })) => {
-                self.is_missing();
+                self.note_missing();
                 return Ok(None);
             }
             Err(error) => return Err(error),
@@ -82,8 +82,8 @@ impl OptionalRoute {
         match status {
             StatusCode::OK => return Ok(Some(body)),
             _ if says_busy(status, &body) => return Err(Busy.into()),
-            StatusCode::FORBIDDEN => self.is_missing(),
-            StatusCode::NOT_FOUND if !says_block_is_missing(&body) => self.is_missing(),
+            StatusCode::FORBIDDEN => self.note_missing(),
+            StatusCode::NOT_FOUND if !says_block_is_missing(&body) => self.note_missing(),
             // The block is not there, or the node is starting: the RPC says which.
             _ => {}
         }
@@ -110,7 +110,7 @@ impl Node {
                 return Ok(block);
             }
             // Whatever answers there, it is no REST of a node.
-            self.rest.block.is_missing();
+            self.rest.block.note_missing();
         }
         let block = self.get_block(hash).await?;
         let right = self.is_block(&block, hash);
@@ -205,10 +205,10 @@ mod tests {
     fn missing_route_is_tried_again_after_its_time() {
         let route = OptionalRoute::new(Duration::from_secs(3600));
         assert!(route.may_be_there());
-        route.is_missing();
+        route.note_missing();
         assert!(!route.may_be_there());
         let route = OptionalRoute::new(Duration::ZERO);
-        route.is_missing();
+        route.note_missing();
         assert!(route.may_be_there());
     }
 
