@@ -377,7 +377,8 @@ async fn keys_that_are_tried_out_are_slowed_down() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn proxies_that_are_trusted_name_the_client() {
-    let mut plan = Plan::of(&["btc"]);
+    let (clock, _hands) = Clock::test(MORNING);
+    let mut plan = Plan { clock, ..Plan::of(&["btc"]) };
     plan.settings.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
     let rig = plan.start().await;
     for n in 0..45 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use meter::{KeyOptions, PlanConfig, Plans};
+use meter::{Clock, KeyOptions, PlanConfig, Plans};
 use replay::{Mock, MockOptions, Replay, ReplayOptions};
 use testkit::{Chaos, Mischief};
 
@@ -64,7 +64,10 @@ async fn headers_without_quotas_are_absent() {
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_calls_take_a_token_and_no_unit() {
     let replay = Replay::start("btc", ReplayOptions::default()).await.unwrap();
+    // Time stands still: no token comes back.
+    let (clock, _hands) = Clock::test(1_795_845_600);
     let rig = Plan {
+        clock,
         plans: plans(4, Some(1000), None, None),
         ..Plan::one("btc", nodes(&[&replay.url()]))
     }

@@ -17,6 +17,7 @@ pub struct Plan {
     pub plans: Plans,
     pub plan: &'static str,
     pub options: KeyOptions,
+    pub clock: Clock,
 }
 
 /// A running gateway.
@@ -74,15 +75,15 @@ impl Plan {
             plans: wide(),
             plan: "wide",
             options: KeyOptions::default(),
+            clock: Clock::system(),
         }
     }
 
     pub async fn start(self) -> Rig {
         let dir = TempDir::new().unwrap();
-        let meter =
-            Meter::open(dir.path(), &[Service::Gateway], self.plans.clone(), Clock::system())
-                .unwrap();
-        let admin = Admin::open(dir.path(), self.plans, Clock::system()).unwrap();
+        let (services, plans) = ([Service::Gateway], self.plans.clone());
+        let meter = Meter::open(dir.path(), &services, plans, self.clock.clone()).unwrap();
+        let admin = Admin::open(dir.path(), self.plans, self.clock).unwrap();
         admin.add_account("tester", Some(self.plan), None).unwrap();
         let key = admin.add_key("tester", self.options).unwrap();
         let (mut services, mut pools) = (Vec::new(), Vec::new());
