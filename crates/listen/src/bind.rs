@@ -46,13 +46,35 @@ pub fn bind(listener: &str, address: SocketAddr) -> Result<TcpListener, BindErro
     open().map_err(|source| BindError { listener: listener.to_owned(), address, source })
 }
 
-/// Raises the process's limit of open files to what it may have; returns how many connections
-/// that allows, nodes and store apart.
-pub fn connections_allowed() -> usize {
+/// Raises the process's limit of open files to what it may have, and gives that.
+pub fn raise_open_files() -> u64 {
     let now = getrlimit(Resource::Nofile);
     // Refused only where the hard limit changed in between: what there is then counts.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: now.maximum, maximum: now.maximum });
-    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// How many connections the limit of open files allows, nodes and store apart.
+pub fn connections_allowed() -> usize {
+    let files = raise_open_files();
     // A forwarded call costs two files: the client's and the node's.
     usize::try_from(files.saturating_sub(RESERVED_FILES) / 2).unwrap_or(usize::MAX).max(16)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    #[test]
+    fn the_limit_of_open_files_is_raised_to_what_it_may_be() {
+        let before = getrlimit(Resource::Nofile);
+        let low = Rlimit { current: before.current.map(|now| now / 2), maximum: before.maximum };
+        setrlimit(Resource::Nofile, low).unwrap();
+        assert_eq!(Some(raise_open_files()), before.maximum.or(Some(u64::MAX)));
+        assert_eq!(getrlimit(Resource::Nofile).current, before.maximum);
+        let files = before.maximum.unwrap_or(u64::MAX);
+        assert_eq!(connections_allowed() as u64, (files.saturating_sub(256) / 2).max(16));
+    }
 }

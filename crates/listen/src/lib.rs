@@ -22,7 +22,7 @@ mod tls;
 mod watch;
 
 pub use accept::run;
-pub use bind::{BindError, bind, connections_allowed};
+pub use bind::{BindError, bind, connections_allowed, raise_open_files};
 pub use client::client_address;
 pub use cors::Cors;
 pub use counters::{Counters, Labels};

@@ -27,6 +27,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return misunderstood(&error, wants_json),
     };
+    // Tables, the runs of a first load and connections are files, in every command.
+    listen::raise_open_files();
     match carry_out(&cli) {
         Ok(code) => code,
         Err(failure) => {
