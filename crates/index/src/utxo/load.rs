@@ -11,12 +11,15 @@ mod coin;
 mod coins;
 mod finish;
 mod manifest;
+mod merged;
 mod options;
 mod prepared;
 mod records;
 mod run;
+mod run_writer;
 mod runs;
 mod settle;
+mod sort;
 mod table_files;
 mod twins;
 

@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 
 use super::coin::{COIN_BYTES, Coin, CoinName, PackedCoin};
 use super::manifest::{FileEntry, Manifest};
+use super::merged::Merged;
 use super::prepared::{Made, Prepared};
-use super::run::{Merged, RunFile, RunReader, RunWriter, find};
+use super::run::{RunFile, RunReader, find};
+use super::run_writer::RunWriter;
 use crate::IndexError;
 
 /// Bytes of a question in a file: name, txnum u40, place of the input u24.

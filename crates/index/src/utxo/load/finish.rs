@@ -8,8 +8,10 @@ use chain::Hash32;
 use super::Loader;
 use super::coin::Coin;
 use super::manifest::Manifest;
-use super::run::{Merged, RunReader, RunWriter};
-use super::runs::{Event, EventKind, HASH_BYTES};
+use super::merged::Merged;
+use super::run::{OpenFiles, RunReader};
+use super::run_writer::RunWriter;
+use super::runs::{EVENT_BYTES, EVENT_PARTS, Event, EventKind, HASH_BYTES};
 use super::table_files::TableFiles;
 use crate::IndexError;
 use crate::db::{Db, Table};
@@ -33,21 +35,37 @@ impl Loader {
     /// Writes the files of all other tables, and then the tip into the manifest.
     pub(super) fn merge(&mut self, tip: Tip) -> Result<(), IndexError> {
         let (db, dir) = (Arc::clone(&self.db), self.dir.clone());
-        let (events, txids) = (self.manifest.events.clone(), self.manifest.txids.clone());
-        let (scripts, others) = std::thread::scope(|scope| {
-            let scripts = scope.spawn(|| merge_scripts(&db, &dir, &events));
-            let others = merge_txids(&db, &dir, &txids)
-                .and_then(|ids| Ok([ids, self.merge_heights()?, self.merge_unspent()?]));
-            (scripts.join(), others)
-        });
-        let scripts = scripts.map_err(|_| IndexError::damaged("merging was cut off"))??;
-        for part in others?.into_iter().chain([scripts]) {
-            self.manifest.tables.extend(part.tables);
-        }
+        let txids = self.manifest.txids.clone();
+        let parts = self.event_parts()?;
+        let cut_off = |_| IndexError::damaged("merging was cut off");
+        let made = std::thread::scope(|scope| {
+            let merge = |(part, events)| {
+                let (db, dir) = (&db, &dir);
+                scope.spawn(move || merge_scripts(db, dir, events, part))
+            };
+            let merging: Vec<_> = (0..).zip(parts).map(merge).collect();
+            let ids = merge_txids(&db, &dir, &txids)?;
+            let mut made = vec![ids, self.merge_heights()?, self.merge_unspent()?];
+            for part in merging {
+                made.push(part.join().map_err(cut_off)??);
+            }
+            Ok::<_, IndexError>(made)
+        })?;
+        made.into_iter().for_each(|made| self.manifest.add_tables(made.tables));
         self.manifest.tip = Some((tip.height, tip.hash.to_string(), tip.next_txnum));
         self.manifest.forget_runs();
         self.manifest.write(&self.dir)?;
         self.manifest.clear_others(&self.dir)
+    }
+
+    /// The events, in parts that share no script.
+    fn event_parts(&self) -> Result<Vec<Merged<EVENT_BYTES>>, IndexError> {
+        let (events, mut files) = (&self.manifest.events, OpenFiles::default());
+        let part = |part| {
+            let of_each_run = events.iter().skip(part).step_by(EVENT_PARTS);
+            Merged::open_parts(&self.dir, of_each_run, &mut files)
+        };
+        (0..EVENT_PARTS).map(part).collect()
     }
 
     fn merge_heights(&self) -> Result<Manifest, IndexError> {
@@ -147,19 +165,21 @@ fn merge_txids(
 fn merge_scripts(
     db: &Arc<Db>,
     dir: &Path,
-    runs: &[super::manifest::FileEntry],
+    mut events: Merged<EVENT_BYTES>,
+    part: u64,
 ) -> Result<Manifest, IndexError> {
-    let mut items = Merged::open(dir, runs)?;
+    // Files of one part have numbers that those of no other reach.
+    let files = |table| Made(TableFiles::new(db, dir, table, part << 32));
     let mut tables = ScriptTables {
-        totals: Made::new(db, dir, TOTALS_BY_SCRIPT),
-        history: Made::new(db, dir, HISTORY_BY_SCRIPT),
+        totals: files(TOTALS_BY_SCRIPT),
+        history: files(HISTORY_BY_SCRIPT),
         script: ScriptId([0; 10]),
         of: Totals::default(),
         unspent: 0,
         tail: Vec::new(),
         last: None,
     };
-    while let Some(item) = items.next()? {
+    while let Some(item) = events.next()? {
         tables.add(Event::read(&item))?;
     }
     tables.end()?;

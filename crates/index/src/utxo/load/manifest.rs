@@ -19,13 +19,15 @@ use crate::utxo::tip::Tip;
 
 /// Name of the manifest in its folder.
 pub(super) const NAME: &str = "manifest.json";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/// A file of items of one length.
+/// Items of one length in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileEntry {
     pub(super) name: String,
     pub(super) serial: u64,
+    /// Bytes before the first of them: a file may have several parts.
+    pub(super) at: u64,
     pub(super) items: u64,
     pub(super) crc: u32,
 }
@@ -45,6 +47,7 @@ pub(super) struct Manifest {
     /// Files of the store's own form, by table.
     pub(super) tables: BTreeMap<usize, Vec<String>>,
     pub(super) txids: Vec<FileEntry>,
+    /// Of each run its parts, one after the other.
     pub(super) events: Vec<FileEntry>,
     pub(super) hashes: Vec<FileEntry>,
     pub(super) ids: Vec<FileEntry>,
@@ -93,6 +96,13 @@ impl Manifest {
             names.iter().map(|name| dir.join(name)).filter(|path| path.exists()).collect()
         };
         self.tables.iter().map(|(table, names)| (Table(*table), files(names))).collect()
+    }
+
+    /// Adds files of the store's own form.
+    pub(super) fn add_tables(&mut self, made: BTreeMap<usize, Vec<String>>) {
+        for (table, mut names) in made {
+            self.tables.entry(table).or_default().append(&mut names);
+        }
     }
 
     /// Forgets what the store's own files hold by now.

@@ -260,7 +260,9 @@ impl Prepared {
                 let coin = Coin { txnum: 0, vout, value: output.value, script, coinbase, token };
                 // Packed where it stands: a copy right behind it would wait for its parts.
                 self.made.push(Made { name: namer.name(txid, vout), coin: PackedCoin([0; 27]) });
-                self.made.last_mut().map(|made| coin.pack(&mut made.coin));
+                if let Some(made) = self.made.last_mut() {
+                    coin.pack(&mut made.coin);
+                }
             }
             let token = tokens.then(|| token.map(TokenRecord::of));
             let token = token.as_ref().map(Option::as_ref);

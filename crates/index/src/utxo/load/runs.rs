@@ -9,7 +9,8 @@ use chain::Hash32;
 
 use super::coin::PackedCoin;
 use super::manifest::Manifest;
-use super::run::{RunFile, RunWriter};
+use super::run::RunFile;
+use super::run_writer::RunWriter;
 use crate::IndexError;
 use crate::row::u40;
 use crate::utxo::schema::{hash_key, txid_prefix};
@@ -17,6 +18,8 @@ use crate::utxo::script_id::ScriptId;
 
 /// Bytes of an event: script id, txnum u40, kind, value u64.
 pub(super) const EVENT_BYTES: usize = 10 + 5 + 1 + 8;
+/// Parts of each run of events, which are merged side by side.
+pub(super) const EVENT_PARTS: usize = 4;
 const TXID_BYTES: usize = 11;
 /// Bytes of a key of `height_by_hash` with its height.
 pub(super) const HASH_BYTES: usize = 8 + 4;
@@ -71,7 +74,8 @@ impl Runs {
     pub(super) fn new(dir: &Path, run_bytes: usize, manifest: &Manifest) -> Runs {
         Runs {
             txids: RunWriter::new(dir, "txids", run_bytes / 2, manifest.next_file),
-            events: RunWriter::new(dir, "events", run_bytes, manifest.next_file),
+            events: RunWriter::new(dir, "events", run_bytes, manifest.next_file)
+                .in_parts(EVENT_PARTS),
             hashes: RunWriter::new(dir, "hashes", run_bytes / 2, manifest.next_file),
             ids: None,
             dir: dir.to_owned(),

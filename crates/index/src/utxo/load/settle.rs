@@ -3,7 +3,8 @@
 use super::Loader;
 use super::coin::{COIN_BYTES, PackedCoin};
 use super::coins::ASKED_BYTES;
-use super::run::{Merged, RunWriter};
+use super::merged::Merged;
+use super::run_writer::RunWriter;
 use super::runs::EventKind;
 use crate::IndexError;
 
