@@ -12,6 +12,9 @@ use crate::{ReadError, Tier};
 /// A row's value, held in the engine's memory.
 pub(crate) type Row<'a> = DBPinnableSlice<'a>;
 
+/// So many rows are had sooner one by one than as a batch.
+const FEW: usize = 2;
+
 /// Reads a store at one moment.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'a> {
@@ -52,6 +55,9 @@ impl<'a> Reader<'a> {
         table: Table,
         keys: &[K],
     ) -> Result<Vec<Option<Row<'a>>>, ReadError> {
+        if keys.len() <= FEW {
+            return keys.iter().map(|key| self.get(table, key.as_ref())).collect();
+        }
         let options = self.options();
         let handle = self.db.handle(table);
         // The engine takes a batch at once; a bounded one keeps its pinned blocks bounded too.

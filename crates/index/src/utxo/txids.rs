@@ -8,9 +8,11 @@ use std::ops::ControlFlow;
 use chain::Hash32;
 
 use super::previous::PreviousRecords;
-use super::schema::{TXNUM_BY_TXID, txid_prefix, txnum_of_txid_key};
+use super::record::read_txid;
+use super::schema::{TX_BY_NUM, TXNUM_BY_TXID, txid_prefix, txnum_of_txid_key};
 use crate::ReadError;
-use crate::db::Reader;
+use crate::db::{Reader, Row};
+use crate::row::u40;
 
 /// The places of all transactions whose ids begin like this one, ascending.
 fn candidates(reader: Reader<'_>, txid: &Hash32) -> Result<Vec<u64>, ReadError> {
@@ -50,9 +52,18 @@ pub(crate) fn latest_places<'t>(
     Ok((latest, records))
 }
 
-/// The latest place of one transaction.
-pub(crate) fn latest_place(reader: Reader<'_>, txid: &Hash32) -> Result<Option<u64>, ReadError> {
-    Ok(latest_places(reader, [(txid, 1)])?.0.get(txid).copied())
+/// The latest place of one transaction, with the row of its record.
+pub(crate) fn latest_row<'r>(
+    reader: Reader<'r>,
+    txid: &Hash32,
+) -> Result<Option<(u64, Row<'r>)>, ReadError> {
+    for place in candidates(reader, txid)?.into_iter().rev() {
+        let Some(row) = reader.get(TX_BY_NUM, &u40(place))? else { continue };
+        if read_txid(&row).map_err(|bad| bad.of("tx_by_num"))? == *txid {
+            return Ok(Some((place, row)));
+        }
+    }
+    Ok(None)
 }
 
 /// The place before `txnum` at which the same transaction stood last: its twin's (BIP 30).

@@ -9,6 +9,7 @@ use chain::Hash32;
 use chain::utxo::OutPoint;
 
 use super::{TransactionView, View};
+use crate::db::Reader;
 use crate::utxo::history::{CHUNK, INLINE, chunk_of, read_chunk};
 use crate::utxo::mempool::Turn;
 use crate::utxo::schema::{
@@ -124,8 +125,22 @@ impl View {
         from: u64,
         count: u64,
     ) -> Result<Option<History>, ReadError> {
+        self.history_within(Tier::Any, script, from, count)
+    }
+
+    /// As [`View::history`], with reads that go as far as `tier` says.
+    ///
+    /// # Errors
+    /// As [`ReadError`] says; `Cold` also where [`Tier::Cached`] is too narrow for so much work.
+    pub fn history_within(
+        &self,
+        tier: Tier,
+        script: &[u8],
+        from: u64,
+        count: u64,
+    ) -> Result<Option<History>, ReadError> {
         let id = self.key.script_id(script);
-        let totals = self.totals(id, Tier::Any)?;
+        let totals = self.totals(id, tier)?;
         let pool = self.mempool.as_ref().and_then(|mempool| mempool.script(id));
         if totals.is_none() && pool.is_none() {
             return Ok(None);
@@ -138,8 +153,8 @@ impl View {
         let waiting = &waiting[first..last.min(waiting.len())];
         let skipped = from.saturating_sub(in_pool);
         let wanted = count - waiting.len() as u64;
-        let txnums = self.txnums(id, &totals, skipped, wanted)?;
-        let transactions = self.page(waiting.iter().map(Turn::txid), &txnums)?;
+        let txnums = self.txnums(self.reader(tier), id, &totals, skipped, wanted)?;
+        let transactions = self.page(tier, waiting.iter().map(Turn::txid), &txnums)?;
         Ok(Some(History { tx_count: totals.tx_count + in_pool, transactions }))
     }
 
@@ -147,6 +162,7 @@ impl View {
     /// newest ones.
     fn txnums(
         &self,
+        reader: Reader<'_>,
         script: ScriptId,
         totals: &Totals,
         skipped: u64,
@@ -162,7 +178,7 @@ impl View {
         } else {
             let mut txnums = Vec::new();
             for chunk in chunk_of(start)..=chunk_of(end - 1) {
-                let row = self.latest().get(HISTORY_BY_SCRIPT, &chunk_key(script, chunk))?;
+                let row = reader.get(HISTORY_BY_SCRIPT, &chunk_key(script, chunk))?;
                 let gone = || ReadError::Damaged("a chunk of history_by_script is gone".into());
                 let all = read_chunk(&row.ok_or_else(gone)?);
                 let all = all.map_err(|bad| bad.of("history_by_script"))?;

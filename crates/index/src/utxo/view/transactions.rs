@@ -9,7 +9,6 @@ use std::ops::ControlFlow;
 use chain::Hash32;
 
 use super::{InputView, Place, TransactionView, View};
-use crate::ReadError;
 use crate::db::Row;
 use crate::row::{of_u40, u40};
 use crate::utxo::block_row::BlockRow;
@@ -17,10 +16,16 @@ use crate::utxo::mempool::Entry;
 use crate::utxo::previous::PreviousRecords;
 use crate::utxo::record::TransactionRecord;
 use crate::utxo::schema::{HEADER_BY_HEIGHT, TX_BY_NUM};
-use crate::utxo::txids::latest_place;
+use crate::utxo::txids::latest_row;
+use crate::{ReadError, Tier};
 
 /// A list resolves so many previous outputs, in page order.
 const LIST_OUTPUTS: usize = 1000;
+/// What may only use memory is done at once, without waiting; more previous outputs than this are
+/// too much work for that.
+const CACHED_OUTPUTS: usize = 128;
+/// So are transactions of more bytes.
+const CACHED_BYTES: usize = 32 << 10;
 
 /// A record and its place in the chain.
 type Confirmed = (u64, TransactionRecord);
@@ -31,12 +36,26 @@ impl View {
     /// # Errors
     /// As [`ReadError`] says.
     pub fn transaction(&self, txid: &Hash32) -> Result<Option<TransactionView>, ReadError> {
+        self.transaction_within(Tier::Any, txid)
+    }
+
+    /// As [`View::transaction`], with reads that go as far as `tier` says.
+    ///
+    /// # Errors
+    /// As [`ReadError`] says; `Cold` also where [`Tier::Cached`] is too narrow for so much work.
+    pub fn transaction_within(
+        &self,
+        tier: Tier,
+        txid: &Hash32,
+    ) -> Result<Option<TransactionView>, ReadError> {
         if let Some(entry) = self.mempool.as_ref().and_then(|mempool| mempool.entry(txid)) {
+            at_once(tier, entry.record.size as usize)?;
             return Ok(Some(waiting(entry, true)));
         }
-        let Some(txnum) = latest_place(self.latest(), txid)? else { return Ok(None) };
-        let records = self.records(&[txnum])?;
-        Ok(self.resolve(records, usize::MAX)?.pop())
+        let found = latest_row(self.reader(tier), txid)?;
+        let Some((txnum, row)) = found else { return Ok(None) };
+        at_once(tier, row.len())?;
+        Ok(self.resolve(tier, vec![(txnum, read(txnum, &row)?)], usize::MAX)?.pop())
     }
 
     /// Transactions of a block in block order, from the `from`th on.
@@ -49,6 +68,20 @@ impl View {
         from: u64,
         count: u64,
     ) -> Result<Vec<TransactionView>, ReadError> {
+        self.block_transactions_within(Tier::Any, block, from, count)
+    }
+
+    /// As [`View::block_transactions`], with reads that go as far as `tier` says.
+    ///
+    /// # Errors
+    /// As [`ReadError`] says; `Cold` also where [`Tier::Cached`] is too narrow for so much work.
+    pub fn block_transactions_within(
+        &self,
+        tier: Tier,
+        block: &BlockRow,
+        from: u64,
+        count: u64,
+    ) -> Result<Vec<TransactionView>, ReadError> {
         let end = block.first_txnum + u64::from(block.tx_count);
         let start = block.first_txnum.saturating_add(from);
         let end = start.saturating_add(count).min(end);
@@ -57,49 +90,53 @@ impl View {
         }
         let mut records = Vec::new();
         let mut problem = None;
-        self.latest().scan(TX_BY_NUM, &[], &u40(start), |key, row| {
+        let mut bytes = 0;
+        self.reader(tier).scan(TX_BY_NUM, &[], &u40(start), |key, row| {
             let txnum = key.try_into().map_or(u64::MAX, of_u40);
             if txnum >= end {
                 return ControlFlow::Break(());
             }
-            match TransactionRecord::read(txnum, row) {
+            bytes += row.len();
+            match at_once(tier, bytes).and_then(|()| read(txnum, row)) {
                 Ok(record) => records.push((txnum, record)),
-                Err(bad) => problem = Some(bad.of("tx_by_num")),
+                Err(error) => problem = Some(error),
             }
-            ControlFlow::Continue(())
+            if problem.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         match problem {
             Some(problem) => Err(problem),
             None if records.len() as u64 != end - start => Err(gone()),
-            None => self.resolve(records, LIST_OUTPUTS),
+            None => self.resolve(tier, records, LIST_OUTPUTS),
         }
     }
 
     /// A page of a history: first what waits, then what is confirmed.
     pub(super) fn page(
         &self,
+        tier: Tier,
         waiting_ids: impl Iterator<Item = Hash32>,
         txnums: &[u64],
     ) -> Result<Vec<TransactionView>, ReadError> {
-        let mut left = LIST_OUTPUTS;
+        let (mut left, mut bytes) = (LIST_OUTPUTS, 0);
         let mut page = Vec::new();
         for txid in waiting_ids {
             let entry = self.mempool.as_ref().and_then(|mempool| mempool.entry(&txid));
             let Some(entry) = entry else { continue };
+            bytes += entry.record.size as usize;
+            at_once(tier, bytes)?;
             let fits = fits(&mut left, entry.inputs.len());
             page.push(waiting(entry, fits));
         }
-        page.extend(self.resolve(self.records(txnums)?, left)?);
+        page.extend(self.resolve(tier, self.records(tier, txnums)?, left)?);
         Ok(page)
     }
 
-    fn records(&self, txnums: &[u64]) -> Result<Vec<Confirmed>, ReadError> {
+    fn records(&self, tier: Tier, txnums: &[u64]) -> Result<Vec<Confirmed>, ReadError> {
         let keys: Vec<[u8; 5]> = txnums.iter().map(|txnum| u40(*txnum)).collect();
-        let rows = self.latest().multi_get(TX_BY_NUM, &keys)?;
+        let rows = self.reader(tier).multi_get(TX_BY_NUM, &keys)?;
+        at_once(tier, rows.iter().flatten().map(|row| row.len()).sum())?;
         let read = |(txnum, row): (&u64, Option<Row<'_>>)| {
-            let row = row.ok_or_else(gone)?;
-            let record = TransactionRecord::read(*txnum, &row);
-            Ok((*txnum, record.map_err(|bad| bad.of("tx_by_num"))?))
+            Ok((*txnum, read(*txnum, &row.ok_or_else(gone)?)?))
         };
         txnums.iter().zip(rows).map(read).collect()
     }
@@ -108,6 +145,7 @@ impl View {
     /// `left` outputs go.
     fn resolve(
         &self,
+        tier: Tier,
         records: Vec<Confirmed>,
         mut left: usize,
     ) -> Result<Vec<TransactionView>, ReadError> {
@@ -121,8 +159,12 @@ impl View {
             record.coinbase.is_none() && (**fits || record.names.is_none())
         });
         let wanted = wanted.flat_map(|((_, record), _)| record.inputs.iter().map(|i| i.txnum));
-        let previous = PreviousRecords::load(self.latest(), wanted)?;
-        let blocks = self.blocks_of(&records)?;
+        let wanted: Vec<u64> = wanted.collect();
+        if tier == Tier::Cached && wanted.len() > CACHED_OUTPUTS {
+            return Err(ReadError::Cold);
+        }
+        let previous = PreviousRecords::load(self.reader(tier), wanted)?;
+        let blocks = self.blocks_of(tier, &records)?;
         let mut views = Vec::with_capacity(records.len());
         for ((txnum, record), fits) in records.into_iter().zip(fitting) {
             let block = self.heights.height_of(txnum).and_then(|height| blocks.get(&height));
@@ -134,13 +176,17 @@ impl View {
         Ok(views)
     }
 
-    fn blocks_of(&self, records: &[Confirmed]) -> Result<HashMap<u32, BlockRow>, ReadError> {
+    fn blocks_of(
+        &self,
+        tier: Tier,
+        records: &[Confirmed],
+    ) -> Result<HashMap<u32, BlockRow>, ReadError> {
         let heights = records.iter().filter_map(|(txnum, _)| self.heights.height_of(*txnum));
         let mut heights: Vec<u32> = heights.collect();
         heights.sort_unstable();
         heights.dedup();
         let keys: Vec<[u8; 4]> = heights.iter().map(|height| height.to_be_bytes()).collect();
-        let rows = self.latest().multi_get(HEADER_BY_HEIGHT, &keys)?;
+        let rows = self.reader(tier).multi_get(HEADER_BY_HEIGHT, &keys)?;
         let mut blocks = HashMap::with_capacity(heights.len());
         for (height, row) in heights.into_iter().zip(rows) {
             let block = BlockRow::read(height, &row.ok_or_else(gone)?);
@@ -148,6 +194,15 @@ impl View {
         }
         Ok(blocks)
     }
+}
+
+fn read(txnum: u64, row: &[u8]) -> Result<TransactionRecord, ReadError> {
+    TransactionRecord::read(txnum, row).map_err(|bad| bad.of("tx_by_num"))
+}
+
+/// Transactions of so many bytes are too much for what is done at once.
+fn at_once(tier: Tier, bytes: usize) -> Result<(), ReadError> {
+    if tier == Tier::Cached && bytes > CACHED_BYTES { Err(ReadError::Cold) } else { Ok(()) }
 }
 
 fn gone() -> ReadError {
