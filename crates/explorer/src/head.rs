@@ -19,7 +19,8 @@ const CACHING: HeaderValue = HeaderValue::from_static("private, no-cache");
 pub(crate) fn tag(body: &[u8]) -> String {
     let mut hasher = SipHasher13::new();
     hasher.write(body);
-    format!("W/\"{:016x}\"", hasher.finish())
+    let mut digits = const_hex::Buffer::<8>::new();
+    ["W/\"", digits.format(&hasher.finish().to_be_bytes()), "\""].concat()
 }
 
 /// Whether the client has the body of that tag (RFC 9110, 13.1.2: weak comparison).

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use crate::refusal::Refusal;
 
 /// Reads that wait for a place, as a multiple of the places.
-const WAITING: usize = 4;
+const WAITING: usize = 16;
 
 /// The pool.
 pub(crate) struct Reads {

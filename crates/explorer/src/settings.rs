@@ -10,7 +10,8 @@ use listen::Cors;
 pub struct Settings {
     /// Most requests in flight in this process.
     pub max_in_flight: usize,
-    /// Most reads of the disk at once; further ones wait, up to four times as many.
+    /// Most reads at once that may wait for the disk or are long; further ones wait, up to sixteen
+    /// times as many. What is short and in memory needs no place.
     pub max_reads: usize,
     /// Longest time of a request; 10 s (decision E9).
     pub timeout: Duration,
@@ -24,7 +25,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             max_in_flight: 8192,
-            max_reads: 64,
+            max_reads: 16,
             timeout: Duration::from_secs(10),
             cors: Cors::Any,
             trusted_proxies: Vec::new(),

@@ -6,6 +6,7 @@
 mod address;
 mod amount;
 mod block;
+mod hex;
 mod mempool;
 mod place;
 mod search;
@@ -140,24 +141,20 @@ impl Ask {
         })
     }
 
-    /// Whether it takes a few point reads, which are mostly in memory.
+    /// Whether it is little work, if what it reads is in memory: below a millisecond.
     fn is_small(&self) -> bool {
-        match self {
-            Ask::Blocks(_) | Ask::Block(_) | Ask::Address(_) | Ask::Mempool => true,
-            Ask::Search(query) => query.is_small(),
-            Ask::BlockTxs(_) | Ask::Tx(_) | Ask::AddressTxs(_) | Ask::AddressUtxo(_) => false,
-        }
+        !matches!(self, Ask::AddressUtxo(_))
     }
 
     fn answer(&self, desk: &Desk) -> Result<Bytes, Fail> {
         Ok(match self {
             Ask::Blocks(ask) => json(&ask.answer(desk)?),
             Ask::Block(place) => json(&block::header(desk, place)?),
-            Ask::BlockTxs(ask) => json(&ask.answer(desk)?),
-            Ask::Tx(txid) => json(&transaction::transaction(desk, txid)?),
+            Ask::BlockTxs(ask) => long(&ask.answer(desk)?),
+            Ask::Tx(txid) => long(&transaction::transaction(desk, txid)?),
             Ask::Address(account) => json(&account.totals(desk)?),
-            Ask::AddressTxs(ask) => json(&ask.answer(desk)?),
-            Ask::AddressUtxo(account) => json(&account.unspent(desk)?),
+            Ask::AddressTxs(ask) => long(&ask.answer(desk)?),
+            Ask::AddressUtxo(account) => long(&account.unspent(desk)?),
             Ask::Mempool => json(&mempool::mempool(desk)?),
             Ask::Search(query) => json(&query.answer(desk)?),
         })
@@ -165,5 +162,21 @@ impl Ask {
 }
 
 fn json(view: &impl Serialize) -> Bytes {
-    serde_json::to_vec(view).expect("views have text keys and finite numbers").into()
+    written(view, 512)
+}
+
+/// A view that may be long.
+trait Length: Serialize {
+    /// About so many bytes it takes. Memory that has to grow is copied, and cleared by the kernel.
+    fn length(&self) -> usize;
+}
+
+fn long(view: &impl Length) -> Bytes {
+    written(view, view.length())
+}
+
+fn written(view: &impl Serialize, length: usize) -> Bytes {
+    let mut out = Vec::with_capacity(length);
+    serde_json::to_writer(&mut out, view).expect("views have text keys and finite numbers");
+    out.into()
 }

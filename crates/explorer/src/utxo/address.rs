@@ -3,12 +3,13 @@
 use chain::Network;
 use chain::utxo::Format;
 use index::utxo::UnspentOutput;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::amount::Amount;
 use super::block::{Transactions, confirmations};
-use super::transaction::transaction_json;
-use super::{Desk, Fail};
+use super::hex::HashHex;
+use super::transaction::Shown;
+use super::{Desk, Fail, Length};
 use crate::answer::Page;
 use crate::refusal::{Reason, Refusal};
 
@@ -59,14 +60,14 @@ impl Account {
     }
 
     /// Its largest unspent outputs.
-    pub(crate) fn unspent(&self, desk: &Desk) -> Result<Unspent, Fail> {
+    pub(crate) fn unspent<'d>(&self, desk: &'d Desk) -> Result<Unspent<'d>, Fail> {
         let list = desk.view.unspent(&self.script, MOST_UNSPENT)?.ok_or(Reason::NotFound)?;
         Ok(Unspent {
             count: list.count,
             truncated: list.count > list.items.len() as u64,
             tip_height: desk.view.height(),
-            tip_hash: desk.view.hash().to_string(),
-            utxos: list.items.iter().map(|item| unspent_json(desk, item)).collect(),
+            tip_hash: HashHex(desk.view.hash()),
+            utxos: Outputs { desk, items: list.items },
         })
     }
 }
@@ -91,20 +92,38 @@ struct Unconfirmed {
 }
 
 /// A list of unspent outputs.
-#[derive(Debug, Serialize)]
-pub(crate) struct Unspent {
+#[derive(Serialize)]
+pub(crate) struct Unspent<'d> {
     count: u64,
     truncated: bool,
     tip_height: u32,
-    tip_hash: String,
-    utxos: Vec<UnspentJson>,
+    tip_hash: HashHex,
+    utxos: Outputs<'d>,
+}
+
+impl Length for Unspent<'_> {
+    fn length(&self) -> usize {
+        256 + 192 * self.utxos.items.len()
+    }
+}
+
+/// The outputs of the list, each made when it is written.
+struct Outputs<'d> {
+    desk: &'d Desk,
+    items: Vec<UnspentOutput>,
+}
+
+impl Serialize for Outputs<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.items.iter().map(|item| unspent_json(self.desk, item)))
+    }
 }
 
 #[derive(Debug, Serialize)]
 struct UnspentJson {
     confirmations: u32,
     height: u32,
-    txid: String,
+    txid: HashHex,
     value: Amount,
     vout: u32,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -112,19 +131,19 @@ struct UnspentJson {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     token: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    unconfirmed_spend: Option<String>,
+    unconfirmed_spend: Option<HashHex>,
 }
 
 fn unspent_json(desk: &Desk, item: &UnspentOutput) -> UnspentJson {
     UnspentJson {
         confirmations: confirmations(desk, item.height),
         height: item.height,
-        txid: item.txid.to_string(),
+        txid: HashHex(item.txid),
         value: Amount::of(item.value),
         vout: item.vout,
         coinbase: item.coinbase,
         token: item.token,
-        unconfirmed_spend: item.unconfirmed_spend.map(|txid| txid.to_string()),
+        unconfirmed_spend: item.unconfirmed_spend.map(HashHex),
     }
 }
 
@@ -136,17 +155,17 @@ pub(crate) struct AddressTxs {
 }
 
 impl AddressTxs {
-    pub(crate) fn answer(&self, desk: &Desk) -> Result<Transactions, Fail> {
+    pub(crate) fn answer<'d>(&self, desk: &'d Desk) -> Result<Transactions<'d>, Fail> {
         let (from, size) = (self.page.from(), self.page.size);
-        let history = desk.view.history(&self.account.script, from, size)?;
+        let history = desk.view.history_within(desk.tier, &self.account.script, from, size)?;
         let history = history.ok_or(Reason::NotFound)?;
         Ok(Transactions {
             page: self.page.page,
             total_pages: self.page.total(history.tx_count),
             tx_count: history.tx_count,
             tip_height: desk.view.height(),
-            tip_hash: desk.view.hash().to_string(),
-            txs: history.transactions.iter().map(|tx| transaction_json(desk, tx)).collect(),
+            tip_hash: HashHex(desk.view.hash()),
+            txs: Shown { desk, txs: history.transactions },
         })
     }
 }

@@ -15,6 +15,6 @@ impl Amount {
 
 impl Serialize for Amount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
+        serializer.serialize_str(itoa::Buffer::new().format(self.0))
     }
 }

@@ -1,11 +1,12 @@
 //! `/blocks`, `/block/{height|hash}` and `/block/{height|hash}/txs`.
 
-use index::utxo::BlockRow;
+use index::utxo::{BlockRow, TransactionView};
 use serde::Serialize;
 
+use super::hex::HashHex;
 use super::place::BlockPlace;
-use super::transaction::{TransactionJson, transaction_json};
-use super::{Desk, Fail};
+use super::transaction::Shown;
+use super::{Desk, Fail, Length};
 use crate::answer::{Page, Question};
 use crate::refusal::{Reason, Refusal};
 
@@ -40,14 +41,20 @@ pub(crate) struct Header {
 }
 
 /// A page of transactions.
-#[derive(Debug, Serialize)]
-pub(crate) struct Transactions {
+#[derive(Serialize)]
+pub(crate) struct Transactions<'d> {
     pub(crate) page: u64,
     pub(crate) total_pages: u64,
     pub(crate) tx_count: u64,
     pub(crate) tip_height: u32,
-    pub(crate) tip_hash: String,
-    pub(crate) txs: Vec<TransactionJson>,
+    pub(crate) tip_hash: HashHex,
+    pub(crate) txs: Shown<'d, Vec<TransactionView>>,
+}
+
+impl Length for Transactions<'_> {
+    fn length(&self) -> usize {
+        256 + self.txs.length()
+    }
 }
 
 /// The difficulty that a target in compact form stands for.
@@ -148,17 +155,17 @@ impl BlockTxs {
         Ok(BlockTxs { place, page: question.page()? })
     }
 
-    pub(crate) fn answer(&self, desk: &Desk) -> Result<Transactions, Fail> {
+    pub(crate) fn answer<'d>(&self, desk: &'d Desk) -> Result<Transactions<'d>, Fail> {
         let block: BlockRow = self.place.find(desk)?.ok_or(Reason::NotFound)?;
         let (from, size) = (self.page.from(), self.page.size);
-        let txs = desk.view.block_transactions(&block, from, size)?;
+        let txs = desk.view.block_transactions_within(desk.tier, &block, from, size)?;
         Ok(Transactions {
             page: self.page.page,
             total_pages: self.page.total(block.tx_count.into()),
             tx_count: block.tx_count.into(),
             tip_height: desk.view.height(),
-            tip_hash: desk.view.hash().to_string(),
-            txs: txs.iter().map(|tx| transaction_json(desk, tx)).collect(),
+            tip_hash: HashHex(desk.view.hash()),
+            txs: Shown { desk, txs },
         })
     }
 }

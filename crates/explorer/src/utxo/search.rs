@@ -51,11 +51,6 @@ impl Query {
         Account::of(text, network, format).map_or(Query::Nothing, Query::Address)
     }
 
-    /// Whether it takes a few point reads.
-    pub(crate) fn is_small(&self) -> bool {
-        !matches!(self, Query::Hash(_))
-    }
-
     pub(crate) fn answer(&self, desk: &Desk) -> Result<Meaning<'_>, Fail> {
         match self {
             Query::Height(height) => match desk.view.block(*height, desk.tier)? {
@@ -73,7 +68,9 @@ fn by_hash<'a>(desk: &Desk, hash: &Hash32) -> Result<Meaning<'a>, Fail> {
     if let Some(height) = desk.view.block_height(hash, desk.tier)? {
         return Ok(Meaning::Block { hash: hash.to_string(), height });
     }
-    let Some(found) = desk.view.transaction(hash)? else { return Ok(Meaning::None) };
+    let Some(found) = desk.view.transaction_within(desk.tier, hash)? else {
+        return Ok(Meaning::None);
+    };
     let height = match found.place {
         Place::Block { height, .. } => Some(height),
         Place::Mempool { .. } => None,

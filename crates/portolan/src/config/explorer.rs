@@ -29,7 +29,7 @@ pub struct ExplorerConfig {
     pub max_connections: Option<usize>,
     /// Requests in flight in the whole process.
     pub max_in_flight: usize,
-    /// Reads that may wait for the disk at once.
+    /// Reads at once that are long or may wait for the disk; 16 times as many wait for a place.
     pub max_reads: usize,
     /// Longest time of a request, in milliseconds.
     pub timeout_ms: u64,
