@@ -19,6 +19,7 @@ mod run;
 mod run_writer;
 mod runs;
 mod settle;
+mod side_by_side;
 mod sort;
 mod table_files;
 mod twins;

@@ -7,11 +7,13 @@ use chain::Hash32;
 
 use super::Loader;
 use super::coin::Coin;
+use super::coins::Coins;
 use super::manifest::Manifest;
 use super::merged::Merged;
 use super::run::{OpenFiles, RunReader};
 use super::run_writer::RunWriter;
 use super::runs::{EVENT_BYTES, EVENT_PARTS, Event, EventKind, HASH_BYTES};
+use super::side_by_side::{Work, side_by_side};
 use super::table_files::TableFiles;
 use crate::IndexError;
 use crate::db::{Db, Table};
@@ -34,43 +36,55 @@ const ROW_BYTES: usize = 26 + 33;
 impl Loader {
     /// Writes the files of all other tables, and then the tip into the manifest.
     pub(super) fn merge(&mut self, tip: Tip) -> Result<(), IndexError> {
-        let (db, dir) = (Arc::clone(&self.db), self.dir.clone());
-        let txids = self.manifest.txids.clone();
-        let parts = self.event_parts()?;
-        let cut_off = |_| IndexError::damaged("merging was cut off");
-        let made = std::thread::scope(|scope| {
-            let merge = |(part, events)| {
-                let (db, dir) = (&db, &dir);
-                scope.spawn(move || merge_scripts(db, dir, events, part))
-            };
-            let merging: Vec<_> = (0..).zip(parts).map(merge).collect();
-            let ids = merge_txids(&db, &dir, &txids)?;
-            let mut made = vec![ids, self.merge_heights()?, self.merge_unspent()?];
-            for part in merging {
-                made.push(part.join().map_err(cut_off)??);
-            }
-            Ok::<_, IndexError>(made)
-        })?;
+        let sources = Sources {
+            db: &self.db,
+            dir: &self.dir,
+            manifest: &self.manifest,
+            run_bytes: self.options.run_bytes,
+        };
+        let coins = &mut self.coins;
+        let parts = sources.event_parts()?;
+        // What takes longest comes first.
+        let mut work: Vec<Work<'_, Manifest>> = vec![
+            Box::new(move || sources.merge_unspent(coins)),
+            Box::new(move || sources.merge_txids()),
+        ];
+        for (part, events) in (0..).zip(parts) {
+            work.push(Box::new(move || sources.merge_scripts(events, part)));
+        }
+        work.push(Box::new(move || sources.merge_heights()));
+        let made = side_by_side(self.options.threads + 1, work)?;
         made.into_iter().for_each(|made| self.manifest.add_tables(made.tables));
         self.manifest.tip = Some((tip.height, tip.hash.to_string(), tip.next_txnum));
         self.manifest.forget_runs();
         self.manifest.write(&self.dir)?;
         self.manifest.clear_others(&self.dir)
     }
+}
 
+/// What is merged.
+#[derive(Clone, Copy)]
+struct Sources<'a> {
+    db: &'a Arc<Db>,
+    dir: &'a Path,
+    manifest: &'a Manifest,
+    run_bytes: usize,
+}
+
+impl Sources<'_> {
     /// The events, in parts that share no script.
     fn event_parts(&self) -> Result<Vec<Merged<EVENT_BYTES>>, IndexError> {
         let (events, mut files) = (&self.manifest.events, OpenFiles::default());
         let part = |part| {
             let of_each_run = events.iter().skip(part).step_by(EVENT_PARTS);
-            Merged::open_parts(&self.dir, of_each_run, &mut files)
+            Merged::open_parts(self.dir, of_each_run, &mut files)
         };
         (0..EVENT_PARTS).map(part).collect()
     }
 
     fn merge_heights(&self) -> Result<Manifest, IndexError> {
-        let mut items = Merged::<HASH_BYTES>::open(&self.dir, &self.manifest.hashes)?;
-        let mut files = Made::new(&self.db, &self.dir, HEIGHT_BY_HASH);
+        let mut items = Merged::<HASH_BYTES>::open(self.dir, &self.manifest.hashes)?;
+        let mut files = Made::new(self.db, self.dir, HEIGHT_BY_HASH);
         let mut last: Option<[u8; HASH_BYTES]> = None;
         while let Some(item) = items.next()? {
             // Of two blocks with one key the later one stands, as block by block.
@@ -86,10 +100,10 @@ impl Loader {
     }
 
     /// Unspent outputs get the ids of their transactions, in the order of those.
-    fn merge_unspent(&mut self) -> Result<Manifest, IndexError> {
-        let bytes = self.options.run_bytes;
-        let mut run = RunWriter::<BY_TXNUM_BYTES>::new(&self.dir, "bytxnum", bytes, 0);
-        self.coins.each(|coin: Coin| {
+    fn merge_unspent(&self, coins: &mut Coins) -> Result<Manifest, IndexError> {
+        let bytes = self.run_bytes;
+        let mut run = RunWriter::<BY_TXNUM_BYTES>::new(self.dir, "bytxnum", bytes, 0);
+        coins.each(|coin: Coin| {
             let Coin { txnum, vout, value, script, coinbase, token } = coin;
             let key = UnspentKey { script, value, txnum, vout }.bytes();
             let mut item = [0; BY_TXNUM_BYTES];
@@ -98,12 +112,12 @@ impl Loader {
             item[31] = u8::from(coinbase) | u8::from(token) << 1;
             run.push(item)
         })?;
-        let mut coins = Merged::<BY_TXNUM_BYTES>::open(&self.dir, &run.finish()?)?;
+        let mut coins = Merged::<BY_TXNUM_BYTES>::open(self.dir, &run.finish()?)?;
         let mut next = coins.next()?;
-        let mut rows = RunWriter::<ROW_BYTES>::new(&self.dir, "rows", bytes, 0);
+        let mut rows = RunWriter::<ROW_BYTES>::new(self.dir, "rows", bytes, 0);
         let mut txnum = 0u64;
         for file in &self.manifest.ids {
-            let mut ids = RunReader::<32>::open(&self.dir, file)?;
+            let mut ids = RunReader::<32>::open(self.dir, file)?;
             while let Some(id) = ids.next()? {
                 let key = u40(txnum);
                 while let Some(coin) = next.filter(|coin| coin[..5] == key) {
@@ -121,12 +135,46 @@ impl Loader {
         if next.is_some() {
             return Err(IndexError::damaged("a record of an unspent output is gone"));
         }
-        let mut items = Merged::<ROW_BYTES>::open(&self.dir, &rows.finish()?)?;
-        let mut files = Made::new(&self.db, &self.dir, UNSPENT_BY_SCRIPT);
+        let mut items = Merged::<ROW_BYTES>::open(self.dir, &rows.finish()?)?;
+        let mut files = Made::new(self.db, self.dir, UNSPENT_BY_SCRIPT);
         while let Some(item) = items.next()? {
             files.put(&item[..26], &item[26..])?;
         }
         files.close()
+    }
+
+    fn merge_txids(&self) -> Result<Manifest, IndexError> {
+        let mut items = Merged::<11>::open(self.dir, &self.manifest.txids)?;
+        let mut files = Made::new(self.db, self.dir, TXNUM_BY_TXID);
+        while let Some(item) = items.next()? {
+            files.put(&item, &[])?;
+        }
+        files.close()
+    }
+
+    fn merge_scripts(
+        &self,
+        mut events: Merged<EVENT_BYTES>,
+        part: u64,
+    ) -> Result<Manifest, IndexError> {
+        // Files of one part have numbers that those of no other reach.
+        let files = |table| Made(TableFiles::new(self.db, self.dir, table, part << 32));
+        let mut tables = ScriptTables {
+            totals: files(TOTALS_BY_SCRIPT),
+            history: files(HISTORY_BY_SCRIPT),
+            script: ScriptId([0; 10]),
+            of: Totals::default(),
+            unspent: 0,
+            tail: Vec::new(),
+            last: None,
+        };
+        while let Some(item) = events.next()? {
+            tables.add(Event::read(&item))?;
+        }
+        tables.end()?;
+        let mut made = tables.totals.close()?;
+        made.tables.extend(tables.history.close()?.tables);
+        Ok(made)
     }
 }
 
@@ -147,45 +195,6 @@ impl Made {
         self.0.close(&mut made)?;
         Ok(made)
     }
-}
-
-fn merge_txids(
-    db: &Arc<Db>,
-    dir: &Path,
-    runs: &[super::manifest::FileEntry],
-) -> Result<Manifest, IndexError> {
-    let mut items = Merged::<11>::open(dir, runs)?;
-    let mut files = Made::new(db, dir, TXNUM_BY_TXID);
-    while let Some(item) = items.next()? {
-        files.put(&item, &[])?;
-    }
-    files.close()
-}
-
-fn merge_scripts(
-    db: &Arc<Db>,
-    dir: &Path,
-    mut events: Merged<EVENT_BYTES>,
-    part: u64,
-) -> Result<Manifest, IndexError> {
-    // Files of one part have numbers that those of no other reach.
-    let files = |table| Made(TableFiles::new(db, dir, table, part << 32));
-    let mut tables = ScriptTables {
-        totals: files(TOTALS_BY_SCRIPT),
-        history: files(HISTORY_BY_SCRIPT),
-        script: ScriptId([0; 10]),
-        of: Totals::default(),
-        unspent: 0,
-        tail: Vec::new(),
-        last: None,
-    };
-    while let Some(item) = events.next()? {
-        tables.add(Event::read(&item))?;
-    }
-    tables.end()?;
-    let mut made = tables.totals.close()?;
-    made.tables.extend(tables.history.close()?.tables);
-    Ok(made)
 }
 
 /// The two tables of scripts, one script after the other.
