@@ -130,6 +130,8 @@ fn main() -> std::io::Result<()> {
         println!("LOAD_CHAIN names no file of blocks: nothing is measured; see benches/load");
         return Ok(());
     };
+    // As the program does.
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
     let slug = std::env::var("LOAD_SLUG").unwrap_or_else(|_| "btc".into());
     if std::env::var_os(served::SERVE).is_some() {
         return Runtime::new()?.block_on(served::serve(&slug, &file));

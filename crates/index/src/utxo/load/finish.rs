@@ -53,7 +53,7 @@ impl Loader {
             work.push(Box::new(move || sources.merge_scripts(events, part)));
         }
         work.push(Box::new(move || sources.merge_heights()));
-        let made = side_by_side(self.options.threads + 1, work)?;
+        let made = side_by_side(self.options.threads, work)?;
         made.into_iter().for_each(|made| self.manifest.add_tables(made.tables));
         self.manifest.tip = Some((tip.height, tip.hash.to_string(), tip.next_txnum));
         self.manifest.forget_runs();

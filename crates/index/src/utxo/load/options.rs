@@ -11,7 +11,7 @@ pub struct LoadOptions {
     pub segment_bytes: u64,
     /// Memory for one sorted run; 64 MiB.
     pub run_bytes: usize,
-    /// Threads that decode while one joins; the number of cores less one, at least 1.
+    /// Threads that decode while one joins and others sort and write; the number of cores.
     pub threads: usize,
 }
 
@@ -22,7 +22,7 @@ impl Default for LoadOptions {
             table_bytes: 1 << 30,
             segment_bytes: 4 << 30,
             run_bytes: 64 << 20,
-            threads: cores.saturating_sub(1).max(1),
+            threads: cores,
         }
     }
 }
