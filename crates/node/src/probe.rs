@@ -74,7 +74,7 @@ pub(crate) async fn keep_probing(node: Arc<Node>, interval: Duration) {
 /// # Errors
 /// There was no answer.
 pub(crate) async fn probe(node: &Arc<Node>, ask_identity: bool) -> Result<bool, CallError> {
-    let before = node.health.standing();
+    let before = node.state().word();
     let known = match look(node, ask_identity).await {
         Ok((sight, identity)) => Ok(note_sight(&node.health, sight, identity, ask_identity)),
         Err(error) => {
@@ -82,10 +82,11 @@ pub(crate) async fn probe(node: &Arc<Node>, ask_identity: bool) -> Result<bool, 
             Err(error)
         }
     };
-    let after = node.health.standing();
-    if after != before {
+    let state = node.state();
+    if state.word() != before {
         let (chain, host) = (node.chain().slug, node.host());
-        tracing::info!(chain, node = host, standing = ?after, "a node changed its standing");
+        let note = state.note.as_deref();
+        tracing::info!(chain, node = host, state = state.word(), note, "a node changed its state");
     }
     node.health.probed.send_replace(true);
     known

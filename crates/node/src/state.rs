@@ -39,6 +39,18 @@ impl NodeState {
         self.standing == Standing::Syncing
     }
 
+    /// What it is in one word, as readiness, logs and commands say it.
+    pub fn word(&self) -> &'static str {
+        match self.standing {
+            Standing::Foreign => "wrong chain",
+            _ if self.reachable == Some(false) => "unreachable",
+            Standing::Syncing => "syncing",
+            _ if self.ejected => "ejected",
+            Standing::Ready => "ready",
+            Standing::Unprobed => "unprobed",
+        }
+    }
+
     /// Whether calls may go to it.
     pub fn usable(&self) -> bool {
         matches!(self.standing, Standing::Unprobed | Standing::Ready)

@@ -23,7 +23,7 @@ use crate::log;
 use crate::run::variables;
 
 pub(crate) use explorers::index_dir;
-pub(crate) use health_page::{is_usable, word};
+pub(crate) use health_page::is_usable;
 pub(crate) use house::{House, Services};
 pub(crate) use signals::{Signal, Signals};
 

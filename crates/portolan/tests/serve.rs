@@ -130,6 +130,7 @@ fn health_and_metrics_tell_what_is_so() {
         let readiness = page("/readyz").json();
         (readiness["chains"][1]["nodes"][0]["state"] == "unreachable").then_some(readiness)
     });
+    serving.wait_for_log("node=\"127.0.0.1:1\" state=\"unreachable\"");
     assert_eq!(readiness["chains"][0]["chain"], "btc");
     assert_eq!(readiness["chains"][0]["usable"], true);
     assert_eq!(readiness["chains"][1]["usable"], false);

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::output::{Output, table};
 use crate::config::{Config, Served};
 use crate::failure::Failure;
-use crate::serve::{is_usable, word};
+use crate::serve::is_usable;
 
 /// How long one node may take to answer everything; all are asked at once.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -45,7 +45,10 @@ struct Finding {
 pub(crate) fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> {
     let served = config.served();
     if served.is_empty() {
-        return Err(Failure::new("no chain is configured: give [chain.X] with its nodes"));
+        return Err(Failure::new(
+            "no chain is configured: give [chain.X] with its nodes, in ./portolan.toml or in the \
+             file that --config names",
+        ));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let findings = runtime.block_on(ask(served))?;
@@ -82,7 +85,7 @@ async fn finding(pool: &Pool, node: &Arc<Node>) -> Finding {
         network: pool.network().name,
         node: state.host.clone(),
         ok: is_usable(state) && state.identity == Some(true),
-        state: word(state),
+        state: state.word(),
         reachable: state.reachable,
         synced: state.reachable == Some(true) && !state.syncing(),
         right_chain: state.identity,

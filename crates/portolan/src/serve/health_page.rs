@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use node::{NodeState, Pool, Standing};
+use node::{NodeState, Pool};
 use prometheus::{IntGaugeVec, Opts, Registry, TextEncoder};
 use serde::Serialize;
 
@@ -75,23 +75,11 @@ pub(crate) fn is_usable(state: &NodeState) -> bool {
 
 fn node_view(state: NodeState) -> NodeView {
     NodeView {
-        state: word(&state),
+        state: state.word(),
         host: state.host,
         height: state.height,
         version: state.version,
         note: state.note,
-    }
-}
-
-/// The state of a node in one word.
-pub(crate) fn word(state: &NodeState) -> &'static str {
-    match state.standing {
-        Standing::Foreign => "wrong chain",
-        _ if state.reachable == Some(false) => "unreachable",
-        Standing::Syncing => "syncing",
-        _ if state.ejected => "ejected",
-        Standing::Ready => "ready",
-        Standing::Unprobed => "unprobed",
     }
 }
 

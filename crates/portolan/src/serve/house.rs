@@ -262,10 +262,12 @@ fn has_chains(config: &Config, services: Services) -> Result<(), Failure> {
     let explorer = services.explorer && config.chain.values().any(|chain| chain.explorer);
     match (gateway, explorer || services.gateway) {
         (false, _) if !explorer => Err(Failure::new(
-            "no chain is configured for the gateway: give [chain.X] with its nodes",
+            "no chain is configured for the gateway: give [chain.X] with its nodes, in ./portolan.toml \
+             or in the file that --config names",
         )),
         (_, false) => Err(Failure::new(
-            "no chain is configured for the explorer: give [chain.X] with its nodes",
+            "no chain is configured for the explorer: give [chain.X] with its nodes, in ./portolan.toml \
+             or in the file that --config names",
         )),
         _ => Ok(()),
     }
