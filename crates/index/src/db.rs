@@ -188,11 +188,15 @@ impl Db {
 
     /// A copy of the store in a new folder, with hard links where both are on one disk.
     pub(crate) fn checkpoint(&self, dir: &Path) -> Result<(), IndexError> {
+        let failed = |problem: String| IndexError::File { path: dir.to_owned(), problem };
+        if dir.exists() {
+            return Err(failed("there is something already; a copy takes a new folder".into()));
+        }
+        if let Some(parent) = dir.parent() {
+            std::fs::create_dir_all(parent).map_err(|error| failed(error.to_string()))?;
+        }
         let checkpoint = Checkpoint::new(&self.db).map_err(read_error)?;
-        checkpoint.create_checkpoint(dir).map_err(|error| IndexError::File {
-            path: dir.to_owned(),
-            problem: error.into_string(),
-        })
+        checkpoint.create_checkpoint(dir).map_err(|error| failed(error.into_string()))
     }
 
     /// Bytes on disk and estimated rows of a table.

@@ -89,8 +89,8 @@ fn an_index_is_told_of_audited_and_copied_with_and_without_a_server() {
     serving.signal("TERM");
     serving.wait();
     stage.is_whole();
-    stage.backup("second");
-    for copy in ["first", "second"] {
+    stage.backup("far/away/second");
+    for copy in ["first", "far/away/second"] {
         assert!(stage.folder.path().join(copy).join("CURRENT").exists());
         let again = stage.folder.run(&["index", "backup", "btc", "--to", copy]);
         assert_ne!(again.code, 0, "a folder that is there is left as it is");

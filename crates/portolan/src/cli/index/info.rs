@@ -95,7 +95,17 @@ fn info_text(info: &Info) -> String {
     };
     let mut text = format!("{} {}: {} holds {holds}\n", info.chain, info.network, info.folder);
     if info.holds.is_some() && !info.usable {
-        text += "This version cannot use it: `portolan index rebuild` makes a new one.\n";
+        let ours = info
+            .holds
+            .as_ref()
+            .is_some_and(|holds| holds.chain == info.chain && holds.network == info.network);
+        text += match ours {
+            true => "This version cannot use it: `portolan index rebuild` makes a new one.\n",
+            false => {
+                "That is another chain or network than the configuration says: mend `network` in \
+                 it, or give another folder.\n"
+            }
+        };
     }
     if info.loading {
         text += "A first load is under way, or was cut off and will be gone on with.\n";
