@@ -57,13 +57,9 @@ impl Question<'_> {
         let number = match self.number(name)? {
             None => return Ok(default),
             Some(Number::Fits(number)) => number,
-            Some(Number::TooLarge) => return Err(malformed()),
+            Some(Number::TooLarge) => return Err(out_of_bounds()),
         };
-        if (least..=most).contains(&number) {
-            Ok(number)
-        } else {
-            Err(Refusal::saying(Reason::BadRequest, "a parameter is out of bounds"))
-        }
+        if (least..=most).contains(&number) { Ok(number) } else { Err(out_of_bounds()) }
     }
 
     /// The page and its size.
@@ -71,6 +67,10 @@ impl Question<'_> {
         let page = self.bounded("page", 1, u64::MAX, 1)?;
         Ok(Page { page, size: self.bounded("page_size", 1, 50, 25)? })
     }
+}
+
+fn out_of_bounds() -> Refusal {
+    Refusal::saying(Reason::BadRequest, "a parameter is out of bounds")
 }
 
 fn malformed() -> Refusal {
