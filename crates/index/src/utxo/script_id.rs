@@ -3,7 +3,7 @@
 //! Invariant: the name depends on a secret of the store, so that nobody can make two scripts with
 //! one name.
 
-use siphasher::sip128::{Hasher128, SipHasher24};
+use siphasher::sip128::SipHasher24;
 
 /// The first 10 bytes of the keyed SipHash-2-4-128 of an output script without token prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,11 +25,7 @@ impl HashKey {
 
     /// The id of a script.
     pub(crate) fn script_id(&self, script: &[u8]) -> ScriptId {
-        use std::hash::Hasher;
-
-        let mut hasher = SipHasher24::new_with_key(&self.0);
-        hasher.write(script);
-        let hash = hasher.finish128().as_bytes();
+        let hash = SipHasher24::new_with_key(&self.0).hash(script).as_bytes();
         ScriptId(*hash.first_chunk().expect("the hash has 16 bytes"))
     }
 }

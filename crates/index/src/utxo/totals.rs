@@ -30,16 +30,21 @@ impl Totals {
     /// one and the differences.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(24);
-        put_varint(&mut out, self.tx_count);
-        put_varint(&mut out, self.unspent_count);
-        put_varint_128(&mut out, self.received);
-        put_varint_128(&mut out, self.sent);
+        self.put(&mut out, &self.inline);
+        out
+    }
+
+    /// The same with other inline txnums.
+    pub(crate) fn put(&self, out: &mut Vec<u8>, inline: &[u64]) {
+        put_varint(out, self.tx_count);
+        put_varint(out, self.unspent_count);
+        put_varint_128(out, self.received);
+        put_varint_128(out, self.sent);
         let mut last = 0;
-        for txnum in &self.inline {
-            put_varint(&mut out, txnum - last);
+        for txnum in inline {
+            put_varint(out, txnum - last);
             last = *txnum;
         }
-        out
     }
 
     pub(crate) fn read(row: &[u8]) -> Result<Totals, BadRow> {

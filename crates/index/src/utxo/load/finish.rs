@@ -167,6 +167,7 @@ impl Sources<'_> {
             unspent: 0,
             tail: Vec::new(),
             last: None,
+            row: Vec::new(),
         };
         while let Some(item) = events.next()? {
             tables.add(Event::read(&item))?;
@@ -207,6 +208,8 @@ struct ScriptTables {
     /// Txnums that are in no full chunk.
     tail: Vec<u64>,
     last: Option<u64>,
+    /// The row that is being written.
+    row: Vec<u8>,
 }
 
 impl ScriptTables {
@@ -251,14 +254,15 @@ impl ScriptTables {
         }
         let short = || IndexError::damaged("a script spends more outputs than it has");
         of.unspent_count = std::mem::take(&mut self.unspent).try_into().map_err(|_| short())?;
-        if of.tx_count <= INLINE as u64 {
-            of.inline = std::mem::take(&mut self.tail);
-        } else if !self.tail.is_empty() {
+        let inline = of.tx_count <= INLINE as u64;
+        if !inline && !self.tail.is_empty() {
             let chunk = (of.tx_count - 1) / CHUNK;
             let key = chunk_key(self.script, chunk as u32);
             self.history.put(&key, &chunk_bytes(&self.tail))?;
-            self.tail.clear();
         }
-        self.totals.put(&self.script.0, &of.bytes())
+        self.row.clear();
+        of.put(&mut self.row, if inline { &self.tail } else { &[] });
+        self.tail.clear();
+        self.totals.put(&self.script.0, &self.row)
     }
 }

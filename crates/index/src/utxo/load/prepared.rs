@@ -170,10 +170,10 @@ fn prepare(
         row,
         previous: header.previous,
         size: raw.len() as u64,
-        spent: Vec::with_capacity(count * 2),
-        made: Vec::with_capacity(count * 2),
+        spent: Vec::with_capacity(block.transactions.iter().map(|it| it.inputs().len()).sum()),
+        made: Vec::with_capacity(block.transactions.iter().map(|it| it.outputs().len()).sum()),
         transactions: Vec::with_capacity(count),
-        bytes: Vec::with_capacity(raw.len() / 2),
+        bytes: Vec::with_capacity(raw.len()),
     };
     let namer = Namer::new(key);
     for (transaction, txid) in block.transactions.iter().zip(&block.txids) {
