@@ -11,7 +11,7 @@ use chain::utxo::OutPoint;
 use super::{TransactionView, View};
 use crate::db::Reader;
 use crate::utxo::history::{CHUNK, INLINE, chunk_of, read_chunk};
-use crate::utxo::mempool::Turn;
+use crate::utxo::mempool::{PoolScript, Turn};
 use crate::utxo::schema::{
     HISTORY_BY_SCRIPT, TOTALS_BY_SCRIPT, UNSPENT_BY_SCRIPT, UnspentKey, UnspentRow, chunk_key,
 };
@@ -82,11 +82,22 @@ pub struct UnspentOutput {
     pub unconfirmed_spend: Option<Hash32>,
 }
 
+/// A script that somebody used: what confirmed and waiting transactions do to it.
+struct Used<'a> {
+    id: ScriptId,
+    totals: Totals,
+    pool: Option<&'a PoolScript>,
+}
+
 impl View {
-    fn totals(&self, script: ScriptId, tier: Tier) -> Result<Option<Totals>, ReadError> {
-        let row = self.reader(tier).get(TOTALS_BY_SCRIPT, &script.0)?;
-        let Some(row) = row else { return Ok(None) };
-        Totals::read(&row).map(Some).map_err(|bad| bad.of("totals_by_script"))
+    fn used(&self, script: &[u8], tier: Tier) -> Result<Option<Used<'_>>, ReadError> {
+        let id = self.key.script_id(script);
+        let row = self.reader(tier).get(TOTALS_BY_SCRIPT, &id.0)?;
+        let totals = row.map(|row| Totals::read(&row).map_err(|bad| bad.of("totals_by_script")));
+        let totals = totals.transpose()?;
+        let pool = self.mempool.as_ref().and_then(|mempool| mempool.script(id));
+        let is_used = totals.is_some() || pool.is_some();
+        Ok(is_used.then(|| Used { id, totals: totals.unwrap_or_default(), pool }))
     }
 
     /// What a script adds up to; none if nobody used it.
@@ -94,13 +105,7 @@ impl View {
     /// # Errors
     /// As [`ReadError`] says.
     pub fn address(&self, script: &[u8], tier: Tier) -> Result<Option<AddressTotals>, ReadError> {
-        let id = self.key.script_id(script);
-        let totals = self.totals(id, tier)?;
-        let pool = self.mempool.as_ref().and_then(|mempool| mempool.script(id));
-        if totals.is_none() && pool.is_none() {
-            return Ok(None);
-        }
-        let totals = totals.unwrap_or_default();
+        let Some(Used { totals, pool, .. }) = self.used(script, tier)? else { return Ok(None) };
         Ok(Some(AddressTotals {
             tx_count: totals.tx_count,
             unspent_count: totals.unspent_count,
@@ -139,13 +144,7 @@ impl View {
         from: u64,
         count: u64,
     ) -> Result<Option<History>, ReadError> {
-        let id = self.key.script_id(script);
-        let totals = self.totals(id, tier)?;
-        let pool = self.mempool.as_ref().and_then(|mempool| mempool.script(id));
-        if totals.is_none() && pool.is_none() {
-            return Ok(None);
-        }
-        let totals = totals.unwrap_or_default();
+        let Some(Used { id, totals, pool }) = self.used(script, tier)? else { return Ok(None) };
         let waiting = pool.map_or(&[][..], |pool| &pool.order);
         let in_pool = waiting.len() as u64;
         let first = usize::try_from(from).unwrap_or(usize::MAX).min(waiting.len());
@@ -200,13 +199,8 @@ impl View {
     /// # Errors
     /// As [`ReadError`] says.
     pub fn unspent(&self, script: &[u8], limit: usize) -> Result<Option<UnspentList>, ReadError> {
-        let id = self.key.script_id(script);
-        let totals = self.totals(id, Tier::Any)?;
-        let pool = self.mempool.as_ref().and_then(|mempool| mempool.script(id));
-        if totals.is_none() && pool.is_none() {
-            return Ok(None);
-        }
-        let count = totals.map_or(0, |totals| totals.unspent_count);
+        let Some(Used { id, totals, .. }) = self.used(script, Tier::Any)? else { return Ok(None) };
+        let count = totals.unspent_count;
         let mut items = Vec::new();
         let mut sound = true;
         if count > 0 && limit > 0 {
