@@ -51,12 +51,16 @@ pub fn raise_open_files() -> u64 {
     let now = getrlimit(Resource::Nofile);
     // Refused only where the hard limit changed in between: what there is then counts.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: now.maximum, maximum: now.maximum });
+    open_files()
+}
+
+fn open_files() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 /// How many connections the limit of open files allows, nodes and store apart.
 pub fn connections_allowed() -> usize {
-    let files = raise_open_files();
+    let files = open_files();
     // A forwarded call costs two files: the client's and the node's.
     usize::try_from(files.saturating_sub(RESERVED_FILES) / 2).unwrap_or(usize::MAX).max(16)
 }
