@@ -97,10 +97,10 @@ impl Runs {
         kind: EventKind,
     ) -> Result<(), IndexError> {
         self.events.push_with(|item| {
-            item[..10].copy_from_slice(&coin.0[16..26]);
+            item[..10].copy_from_slice(&coin.script().0);
             item[10..15].copy_from_slice(&u40(txnum));
             item[15] = kind as u8;
-            item[16..].copy_from_slice(&coin.0[8..16]);
+            item[16..].copy_from_slice(&coin.value().to_be_bytes());
         })
     }
 

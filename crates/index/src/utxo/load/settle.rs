@@ -7,6 +7,7 @@ use super::merged::Merged;
 use super::run_writer::RunWriter;
 use super::runs::EventKind;
 use crate::IndexError;
+use crate::row::of_u40;
 
 /// Bytes of an answer: txnum u40, place of the input u24, the coin.
 const ANSWER_BYTES: usize = 8 + COIN_BYTES - 12;
@@ -21,9 +22,8 @@ impl Loader {
             let mut item = [0; ANSWER_BYTES];
             item[..8].copy_from_slice(&asking[12..]);
             item[8..].copy_from_slice(&coin.0);
-            let mut word = [0; 8];
-            word[3..].copy_from_slice(&asking[12..17]);
-            runs.event(&coin, u64::from_be_bytes(word), EventKind::Spend)?;
+            let txnum = asking[12..].first_chunk().expect("a question has 20 bytes");
+            runs.event(&coin, of_u40(*txnum), EventKind::Spend)?;
             answers.push(item)
         })?;
         let files = answers.finish()?;
@@ -39,10 +39,9 @@ impl Loader {
                 let answer = answers.next()?;
                 let lost = || IndexError::damaged("an answer of a load is gone");
                 let answer = answer.ok_or_else(lost)?;
-                let mut word = [0; 8];
-                word[3..].copy_from_slice(&answer[..5]);
-                let at = u32::from_be_bytes([0, answer[5], answer[6], answer[7]]);
-                if (u64::from_be_bytes(word), at) != (txnum, place) {
+                let [a, b, c, d, e, vin @ ..] = answer;
+                let at = u32::from_be_bytes([0, vin[0], vin[1], vin[2]]);
+                if (of_u40([a, b, c, d, e]), at) != (txnum, place) {
                     return Err(lost());
                 }
                 let coin = answer.last_chunk().expect("an answer ends with a coin");
