@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use chain::{Chain, Network};
-use index::utxo::Index;
+use index::ChainIndex;
 use listen::{InFlight, Places, RequestId};
 use meter::Meter;
 
@@ -25,7 +25,7 @@ pub struct ChainService {
     /// Its network.
     pub network: &'static Network,
     /// Its index; none where this version builds none for the chain's family.
-    pub index: Option<Arc<Index>>,
+    pub index: Option<ChainIndex>,
 }
 
 /// What a reload replaces as a whole.

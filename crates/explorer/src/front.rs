@@ -9,10 +9,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use chain::Family;
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
+use index::ChainIndex;
 use listen::{Cors, InFlight, client_address};
 use meter::{Caller, Permit, Service, Standing};
 
@@ -122,11 +122,9 @@ async fn walk(
 
 /// The one match on family.
 async fn ask(question: &Question<'_>, state: &State) -> Result<Bytes, Refusal> {
-    match (question.service.chain.family, &question.service.index) {
-        (Family::Utxo, Some(index)) => utxo::answer(question, index, &state.reads).await,
-        (Family::Utxo | Family::Account | Family::Ring, _) => {
-            Err(Refusal::unavailable("this chain is not indexed here yet", 3600))
-        }
+    match &question.service.index {
+        Some(ChainIndex::Utxo(index)) => utxo::answer(question, index, &state.reads).await,
+        None => Err(Refusal::unavailable("this chain is not indexed here yet", 3600)),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chain::Chain;
 use http::StatusCode;
-use index::utxo::Standing;
+use index::Standing;
 use listen::{Counters, Labels};
 use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
 

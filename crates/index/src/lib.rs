@@ -4,10 +4,14 @@
 //! the shape of answers to the explorer. Invariant: once the first load is done, what is on disk
 //! is always exactly the chain up to some block.
 
+mod chain_index;
 mod db;
 mod error;
 mod row;
+mod standing;
 pub mod utxo;
 
+pub use chain_index::ChainIndex;
 pub use db::Memory;
 pub use error::{IndexError, ReadError, Tier};
+pub use standing::Standing;

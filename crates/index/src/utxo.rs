@@ -35,7 +35,8 @@ mod view;
 
 pub use block_row::BlockRow;
 pub use identity::Identity;
-pub use index::{Index, Standing};
+pub(crate) use identity::no_index;
+pub use index::Index;
 pub use load::{LoadOptions, LoadProgress, Loader};
 pub use mempool::Mempool;
 pub use record::{NftRecord, OutputRecord, TokenRecord, TransactionRecord};

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use index::ChainIndex;
 use meter::{Admin, Clock, KeyOptions, PlanConfig};
 use node::NodeConfig;
 use replay::{Replay, ReplayOptions};
@@ -158,7 +159,7 @@ fn what_to_try(gateway: &str, explorer: &str, key: &str) -> String {
     }
     text +=
         "\nThe explorer's status of the five chains that it indexes, and what to look at next:\n\n";
-    for chain in chain::ALL.iter().filter(|chain| chain.format.is_some()) {
+    for chain in chain::ALL.iter().filter(|chain| ChainIndex::is_kept_of(chain)) {
         text +=
             &format!("  curl -s {explorer}/api/v1/{}/status -H \"X-API-Key: $KEY\"\n", chain.slug);
     }

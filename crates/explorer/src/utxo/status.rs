@@ -27,14 +27,18 @@ pub(crate) struct Status {
 
 /// How the index stands. While the first load runs, `height` says how far it is.
 pub(crate) fn status(index: &Index) -> Status {
-    let (chain, standing) = (index.chain(), index.standing());
+    let (chain, standing, view) = (index.chain(), index.standing(), index.view());
+    let (height, best_hash) = match &view {
+        Some(view) => (view.height(), Some(view.hash().to_string())),
+        None => (standing.height, standing.best_hash),
+    };
     Status {
-        best_hash: standing.best_hash.map(|hash| hash.to_string()),
+        best_hash,
         chain: chain.slug,
         decimals: chain.decimals,
-        difficulty: standing.bits.map(difficulty),
+        difficulty: view.and_then(|view| view.bits()).map(difficulty),
         family: chain.family.as_str(),
-        height: standing.height,
+        height,
         in_sync: standing.in_sync,
         mempool_count: standing.mempool_count,
         name: chain.name,

@@ -44,7 +44,8 @@ impl Stage {
         followed
             .stands(|standing| {
                 standing.in_sync
-                    && (standing.height, standing.best_hash) == (height, Some(hash))
+                    && standing.height == height
+                    && standing.best_hash == Some(hash.to_string())
                     && standing.mempool_count == waiting
             })
             .await;

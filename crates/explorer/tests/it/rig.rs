@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use explorer::{ChainService, Explorer, Settings};
-use index::Memory;
-use index::utxo::{HashKey, Index, Standing, Store, SyncOptions};
+use index::utxo::{HashKey, Index, Store, SyncOptions};
+use index::{ChainIndex, Memory, Standing};
 use listen::{Drain, Limits};
 use meter::{Admin, Clock, KeyOptions, Meter, PlanConfig, Plans, Service};
 use node::{NodeConfig, Pool, PoolConfig};
@@ -190,6 +190,10 @@ impl Followed {
         &self.running.as_ref().unwrap().0
     }
 
+    fn chain_index(&self) -> ChainIndex {
+        ChainIndex::Utxo(Arc::clone(self.index()))
+    }
+
     /// Shows another phase, and waits until the index has it.
     pub async fn turn(&self, phase: Phase) {
         self.node.as_ref().unwrap().set_phase(phase);
@@ -222,7 +226,7 @@ impl Rig {
         };
         let running = self.followed.iter().filter(|one| one.running.is_some());
         let mut services: Vec<ChainService> =
-            running.map(|one| service(one.slug, Some(Arc::clone(one.index())))).collect();
+            running.map(|one| service(one.slug, Some(one.chain_index()))).collect();
         services.extend(self.bare.iter().map(|slug| service(slug, None)));
         self.explorer.reload(services, self.settings.clone());
     }

@@ -92,7 +92,7 @@ async fn a_node_that_is_gone_is_noticed_and_may_come_back() {
     node.mempool(vec![waiting.raw.clone()]).unwrap();
     let mut rig = Plan::at("btc", node.url()).start().await;
     let caught_up = |height| {
-        move |standing: &index::utxo::Standing| {
+        move |standing: &index::Standing| {
             standing.in_sync && standing.height == height && standing.mempool_count == 1
         }
     };

@@ -53,11 +53,16 @@ pub(super) fn read_identity(db: &Db) -> Result<Option<Identity>, IndexError> {
 
 /// How the chain's blocks are written.
 pub(super) fn format_of(dir: &Path, chain: &Chain) -> Result<Format, IndexError> {
-    chain.format.ok_or_else(|| IndexError::Stranger {
+    chain.format.ok_or_else(|| no_index(dir, chain))
+}
+
+/// No index of that chain is kept.
+pub(crate) fn no_index(dir: &Path, chain: &Chain) -> IndexError {
+    IndexError::Stranger {
         dir: dir.to_owned(),
         found: "no index".into(),
         wanted: format!("one of {}, whose blocks this index cannot read", chain.slug),
-    })
+    }
 }
 
 /// A folder that holds something else.

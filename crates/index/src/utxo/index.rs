@@ -8,12 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use chain::{Chain, Hash32, Network};
+use chain::{Chain, Network};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::store::Store;
 use super::view::View;
+use crate::Standing;
 
 /// Data of the mempool is shown so long after the node was heard last (decision E11).
 const POOL_LIVES: Duration = Duration::from_secs(60);
@@ -34,26 +35,6 @@ pub struct Index {
     pool_heard_ms: AtomicU64,
     end: watch::Sender<bool>,
     task: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// How an index stands with its node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
-    /// Our tip is the best block of a node that is not syncing and was heard within 30 s, and the
-    /// mempool was read (decision E10).
-    pub in_sync: bool,
-    /// Height of our tip; during the first load, how far that is.
-    pub height: u32,
-    /// Hash of our tip; during the first load that of the last block that was read.
-    pub best_hash: Option<Hash32>,
-    /// Target of that block in compact form.
-    pub bits: Option<u32>,
-    /// What the node calls itself.
-    pub node_version: Option<String>,
-    /// Transactions that wait, as of the last pass over the mempool.
-    pub mempool_count: u64,
-    /// Why nothing more is connected, if that is so.
-    pub stopped: Option<String>,
 }
 
 impl Index {

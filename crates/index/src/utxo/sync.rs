@@ -17,14 +17,14 @@ use node::{Node, Pool, Standing as Probed, Tried};
 use tokio::sync::watch;
 
 use super::half_done::HalfDone;
-use super::index::{Index, Standing};
+use super::index::Index;
 use super::load::LoadOptions;
 use super::mempool::Mempool;
 use super::pool_pass::{Pass, pass};
 use super::store::Store;
 use super::upstream::{self, Best};
 use super::view::View;
-use crate::IndexError;
+use crate::{IndexError, Standing};
 use trouble::Trouble;
 
 /// A node that is so many blocks behind the best one is not stayed with (decision G11).
@@ -100,8 +100,7 @@ impl Index {
         if let Some(view) = view {
             index.stand(Standing {
                 height: view.height(),
-                best_hash: Some(view.hash()),
-                bits: view.block(view.height(), crate::Tier::Any).ok().flatten().map(|b| b.bits),
+                best_hash: Some(view.hash().to_string()),
                 ..Standing::default()
             });
             index.publish(view);
@@ -270,16 +269,10 @@ impl Sync {
             Some(best) => !best.behind && best.hash == view.hash(),
             None => before.in_sync,
         };
-        let known = before.bits.filter(|_| before.best_hash == Some(view.hash()));
-        let bits = match known {
-            Some(bits) => Some(bits),
-            None => view.block(view.height(), crate::Tier::Any).ok().flatten().map(|b| b.bits),
-        };
         self.index.stand(Standing {
             in_sync: at_best && self.passed,
             height: view.height(),
-            best_hash: Some(view.hash()),
-            bits,
+            best_hash: Some(view.hash().to_string()),
             mempool_count: self.mempool.count(),
             ..before
         });

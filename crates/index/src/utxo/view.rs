@@ -27,6 +27,7 @@ pub use address::{AddressTotals, History, Unconfirmed, UnspentList, UnspentOutpu
 /// One tip with its mempool.
 pub struct View {
     tip: Tip,
+    bits: Option<u32>,
     heights: Heights,
     snapshot: Arc<Snapshot>,
     key: HashKey,
@@ -89,13 +90,16 @@ impl View {
         let tip = store.tip()?;
         let snapshot = Arc::new(store.db().snapshot());
         let (heights, key) = (store.heights().clone(), *store.key());
-        Some(View { tip, heights, snapshot, key, mempool: None })
+        // A row that cannot be read is told by whoever asks for the block itself.
+        let bits = store.block(tip.height).ok().flatten().map(|block| block.bits);
+        Some(View { tip, bits, heights, snapshot, key, mempool: None })
     }
 
     /// The same tip with another mempool; none where the node is not heard.
     pub(crate) fn with_mempool(&self, mempool: Option<Mempool>) -> View {
         View {
             tip: self.tip,
+            bits: self.bits,
             heights: self.heights.clone(),
             snapshot: Arc::clone(&self.snapshot),
             key: self.key,
@@ -123,6 +127,11 @@ impl View {
     /// Hash of the tip.
     pub fn hash(&self) -> Hash32 {
         self.tip.hash
+    }
+
+    /// Target of the tip's block in compact form.
+    pub fn bits(&self) -> Option<u32> {
+        self.bits
     }
 
     /// The mempool; none where the node is not heard.

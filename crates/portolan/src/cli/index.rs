@@ -9,11 +9,10 @@ mod info;
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
-use index::utxo::{Identity, Index, Store};
-use index::{IndexError, Memory};
+use index::utxo::{Identity, Store};
+use index::{ChainIndex, IndexError, Memory};
 use node::Pool;
 use serde::Serialize;
 
@@ -44,7 +43,7 @@ fn served(config: &Config, slug: &str) -> Result<Served, Failure> {
     let served = served.ok_or_else(|| {
         Failure::new(format!("chain.{slug} is not configured: give [chain.{slug}]"))
     })?;
-    if served.chain.format.is_none() {
+    if !ChainIndex::is_kept_of(served.chain) {
         return Err(Failure::new(format!("this version keeps no index of {slug}")));
     }
     Ok(served)
@@ -100,11 +99,10 @@ fn rebuild(config: &Config, slug: &str, output: Output) -> Result<ExitCode, Fail
 
 /// Makes an index in a folder of its own, up to the node's best block.
 async fn make(config: &Config, served: &Served, dir: &Path) -> Result<(), Failure> {
-    let open = Store::open(dir, served.chain, served.network, &config.explorer.memory(), None);
-    let store = open.map_err(|error| Failure::new(error.to_string()))?;
     let pool = Pool::new(served.chain, served.network, served.pool.clone())?;
+    let open = ChainIndex::open(dir, &pool, &config.explorer.memory(), config.explorer.sync());
+    let index = open.map_err(|error| Failure::new(error.to_string()))?;
     pool.start();
-    let index: Arc<Index> = Index::start(store, Arc::clone(&pool), config.explorer.sync());
     let end = tokio::signal::ctrl_c();
     let synced = async {
         loop {

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream as ClientStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use index::utxo::Index;
+use index::ChainIndex;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -36,7 +36,7 @@ fn path(store: &Path) -> PathBuf {
 }
 
 /// The indexes that can be asked for, replaced on a reload.
-pub(crate) type Indexes = Arc<Mutex<Vec<Arc<Index>>>>;
+pub(crate) type Indexes = Arc<Mutex<Vec<ChainIndex>>>;
 
 /// The socket of a running server; it goes with it.
 pub(crate) struct Control {
@@ -88,10 +88,7 @@ async fn back_up(ask: Ask, indexes: &Indexes) -> Result<(), String> {
         indexes.iter().find(|index| index.chain().slug == ask.backup).cloned()
     };
     let index = index.ok_or("the server keeps no index of this chain")?;
-    let work = move || {
-        let store = index.store().lock().unwrap_or_else(PoisonError::into_inner);
-        store.backup(&ask.to).map_err(|error| error.to_string())
-    };
+    let work = move || index.backup(&ask.to).map_err(|error| error.to_string());
     tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?
 }
 

@@ -6,10 +6,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use chain::Family;
 use explorer::ChainService;
-use index::Memory;
-use index::utxo::{Identity, Index, Store};
+use index::utxo::Identity;
+use index::{ChainIndex, Memory};
 use node::Pool;
 
 use crate::config::{Config, Served};
@@ -18,7 +17,7 @@ use crate::failure::Failure;
 /// The running indexes.
 pub(crate) struct Explorers {
     memory: Memory,
-    running: Vec<(Arc<Pool>, Arc<Index>)>,
+    running: Vec<(Arc<Pool>, ChainIndex)>,
 }
 
 /// The folder of a chain's index.
@@ -44,20 +43,20 @@ impl Explorers {
         let (mut running, mut services) = (Vec::new(), Vec::new());
         for served in config.served().into_iter().filter(|served| served.explorer) {
             let pool = pools.iter().find(|pool| pool.chain() == served.chain);
-            let index = match (served.chain.family, pool) {
-                (Family::Utxo, Some(pool)) if served.chain.format.is_some() => {
+            let index = match pool {
+                Some(pool) if ChainIndex::is_kept_of(served.chain) => {
                     let index = match self.kept(pool) {
                         Some(index) => index,
                         None => self.open(config, &served, pool)?,
                     };
-                    running.push((Arc::clone(pool), Arc::clone(&index)));
+                    running.push((Arc::clone(pool), index.clone()));
                     Some(index)
                 }
                 _ => None,
             };
             services.push(ChainService { chain: served.chain, network: served.network, index });
         }
-        let stays = |index: &Arc<Index>| running.iter().any(|(_, other)| Arc::ptr_eq(index, other));
+        let stays = |index: &ChainIndex| running.iter().any(|(_, other)| other.is(index));
         for (_, gone) in self.running.drain(..).filter(|(_, index)| !stays(index)) {
             tokio::spawn(async move { gone.stop().await });
         }
@@ -65,9 +64,9 @@ impl Explorers {
         Ok(services)
     }
 
-    fn kept(&self, pool: &Arc<Pool>) -> Option<Arc<Index>> {
+    fn kept(&self, pool: &Arc<Pool>) -> Option<ChainIndex> {
         let same = self.running.iter().find(|(running, _)| Arc::ptr_eq(running, pool));
-        same.map(|(_, index)| Arc::clone(index))
+        same.map(|(_, index)| index.clone())
     }
 
     fn open(
@@ -75,7 +74,7 @@ impl Explorers {
         config: &Config,
         served: &Served,
         pool: &Arc<Pool>,
-    ) -> Result<Arc<Index>, Failure> {
+    ) -> Result<ChainIndex, Failure> {
         let dir = index_dir(&config.store.dir, served.chain.slug);
         let in_place = super::rebuilt::put_in_place(
             &config.store.dir,
@@ -83,15 +82,14 @@ impl Explorers {
             &Identity::new(served.chain, served.network),
         );
         in_place.map_err(|error| Failure::new(error.to_string()))?;
-        let open = || Store::open(&dir, served.chain, served.network, &self.memory, None);
+        let open = || ChainIndex::open(&dir, pool, &self.memory, config.explorer.sync());
         let named =
             |error| Failure::new(format!("chain.{}: its index: {error}", served.chain.slug));
-        let store = tokio::task::block_in_place(open).map_err(named)?;
-        Ok(Index::start(store, Arc::clone(pool), config.explorer.sync()))
+        tokio::task::block_in_place(open).map_err(named)
     }
 
     /// The indexes.
-    pub(crate) fn indexes(&self) -> Vec<Arc<Index>> {
-        self.running.iter().map(|(_, index)| Arc::clone(index)).collect()
+    pub(crate) fn indexes(&self) -> Vec<ChainIndex> {
+        self.running.iter().map(|(_, index)| index.clone()).collect()
     }
 }

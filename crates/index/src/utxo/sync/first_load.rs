@@ -14,11 +14,10 @@ use node::Node;
 
 use super::follow::blocking;
 use super::{Sync, Trouble};
-use crate::IndexError;
-use crate::utxo::index::Standing;
 use crate::utxo::load::{LoadProgress, Loader};
 use crate::utxo::upstream::{self, Best};
 use crate::utxo::view::View;
+use crate::{IndexError, Standing};
 
 /// A batch ends with this many raw bytes or blocks.
 const BATCH_BYTES: usize = 16 << 20;
@@ -111,8 +110,7 @@ impl Sync {
         self.index.stand(Standing {
             in_sync: false,
             height,
-            best_hash: loader.last_hash(),
-            bits: None,
+            best_hash: loader.last_hash().map(|hash| hash.to_string()),
             ..self.index.standing()
         });
         line.tell(self.index.chain().slug, height, target, loader.progress());
