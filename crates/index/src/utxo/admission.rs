@@ -110,8 +110,7 @@ fn entry(
     transaction: &Transaction<'_>,
     first_seen: u64,
 ) -> Result<Option<Entry>, ReadError> {
-    let mut record = head(transaction, txid, Vec::new());
-    record.outputs = transaction.outputs().map(|output| OutputRecord::of(&output)).collect();
+    let mut record = head(transaction, txid);
     let mut touches = Touches::default();
     let mut inputs = Vec::with_capacity(transaction.inputs().len());
     let mut fee = 0i128;

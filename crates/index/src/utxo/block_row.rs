@@ -1,6 +1,7 @@
 //! A block as `header_by_height` keeps it.
 
 use chain::Hash32;
+use chain::utxo::Block;
 
 use crate::row::{BadRow, RowReader, put_varint, u40};
 
@@ -30,6 +31,28 @@ pub struct BlockRow {
 }
 
 impl BlockRow {
+    /// The row of a block whose first transaction has that place in the chain.
+    pub(crate) fn of(block: &Block<'_>, height: u32, first_txnum: u64) -> BlockRow {
+        let header = &block.header;
+        BlockRow {
+            height,
+            hash: header.hash,
+            merkle_root: header.merkle_root,
+            version: header.version,
+            time: header.time,
+            bits: header.bits,
+            nonce: header.nonce,
+            first_txnum,
+            tx_count: block.transactions.len() as u32,
+            size: block.size as u64,
+        }
+    }
+
+    /// Place of the first transaction of the block after it.
+    pub(crate) fn next_txnum(&self) -> u64 {
+        self.first_txnum + u64::from(self.tx_count)
+    }
+
     /// `hash [32] ‖ merkle root [32] ‖ version i32 ‖ time u32 ‖ bits u32 ‖ nonce u32 ‖
     /// first txnum u40 ‖ tx count varint ‖ size varint`.
     pub(crate) fn bytes(&self) -> Vec<u8> {

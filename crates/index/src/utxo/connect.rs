@@ -1,28 +1,26 @@
 //! A block becomes rows.
 //!
-//! Leaves fetching to `sync` and committing to `Store`. Invariants: all outputs of a block exist
-//! before any is spent (decision U9); of a twin (BIP 30) the later one's outputs replace the
-//! earlier one's (decision U5).
+//! Leaves fetching to `sync`, what transactions do to `effects` and committing to `Store`.
+//! Invariant: a block that spends what is not there changes nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use chain::Hash32;
-use chain::utxo::{Block, OutPoint, Transaction, is_unspendable};
+use chain::utxo::{Block, OutPoint, Transaction};
 
 use super::block_row::BlockRow;
-use super::changes::{Changes, Direction};
+use super::changes::{Astray, Changes};
+use super::effects::{SpentOutput, Step, Way, counts, go};
 use super::previous::PreviousRecords;
 use super::record::{InputRecord, NAMED_ABOVE, OutputRecord, Spent, TransactionRecord};
 use super::schema::{
-    HEADER_BY_HEIGHT, HEIGHT_BY_HASH, LAST_VOUT, META, META_TIP, TX_BY_NUM, TXNUM_BY_TXID,
-    UNSPENT_BY_SCRIPT, UnspentKey, UnspentRow, hash_key, txid_key,
+    HEADER_BY_HEIGHT, HEIGHT_BY_HASH, LAST_VOUT, META, META_TIP, UnspentKey, hash_key,
 };
 use super::script_id::HashKey;
 use super::tip::Tip;
 use super::txids::latest_places;
 use crate::IndexError;
 use crate::db::{Batch, Reader};
-use crate::row::u40;
 
 /// What it takes to turn a block into rows.
 pub(crate) struct Connect<'a> {
@@ -36,18 +34,11 @@ pub(crate) struct Connect<'a> {
     pub(crate) first_txnum: u64,
 }
 
-/// An output that an input spends, and where it stands.
-struct Found {
-    txnum: u64,
-    spent: Spent,
-}
-
 /// Where the outputs that a block spends are found.
-struct Sources<'b> {
-    block: &'b Block<'b>,
-    /// Outputs of the block's own transactions.
-    own: Vec<Vec<OutputRecord>>,
+struct Sources {
+    /// The block's own transactions, by id.
     places: HashMap<Hash32, usize>,
+    /// Earlier ones, by id.
     earlier: HashMap<Hash32, u64>,
     records: PreviousRecords,
 }
@@ -59,24 +50,44 @@ impl Connect<'_> {
         block: &Block<'_>,
         batch: &mut Batch<'_>,
     ) -> Result<(Tip, BlockRow), IndexError> {
-        let sources = self.sources(block)?;
-        let mut rows = Rows {
-            connect: self,
-            batch,
-            changes: Changes::default(),
-            created: HashMap::new(),
-            deleted: HashSet::new(),
-        };
-        let replaced = rows.create(&sources)?;
-        for (place, (transaction, replaced)) in block.transactions.iter().zip(replaced).enumerate()
-        {
-            rows.transaction(place, transaction, &sources, replaced)?;
-        }
-        rows.finish()?;
+        let mut changes = Changes::new(batch);
+        let steps = self.steps(block, &changes)?;
+        let unknown = |astray| self.unknown(astray);
+        go(&steps, self.key, Way::Forward, changes.going(Way::Forward)).map_err(unknown)?;
+        changes.finish(self.reader)?;
         Ok(self.put_block(block, batch))
     }
 
-    fn sources<'b>(&self, block: &'b Block<'b>) -> Result<Sources<'b>, IndexError> {
+    /// The block's transactions with what they spend.
+    fn steps(&self, block: &Block<'_>, changes: &Changes<'_, '_>) -> Result<Vec<Step>, IndexError> {
+        let sources = self.sources(block)?;
+        let mut records = Vec::with_capacity(block.transactions.len());
+        for (transaction, txid) in block.transactions.iter().zip(&block.txids) {
+            if transaction.outputs().len() as u64 > u64::from(LAST_VOUT) {
+                return Err(self.bad("a transaction has too many outputs"));
+            }
+            records.push(head(transaction, *txid));
+        }
+        let mut spent = Vec::with_capacity(records.len());
+        for transaction in &block.transactions {
+            let spends = transaction.inputs().filter(|_| !transaction.is_coinbase());
+            let found = spends.map(|input| self.find(&records, &sources, input.previous));
+            spent.push(found.collect::<Result<Vec<SpentOutput>, IndexError>>()?);
+        }
+        let mut steps = Vec::with_capacity(records.len());
+        let parts = records.into_iter().zip(spent).zip(&block.transactions);
+        for (((mut record, spent), transaction), txnum) in parts.zip(self.first_txnum..) {
+            complete(&mut record, transaction, &spent);
+            let twin = sources.earlier.get(&record.txid).copied();
+            if let Some(twin) = twin {
+                record.replaced = self.replaced(&record, txnum, twin, changes)?;
+            }
+            steps.push(Step { txnum, record, spent, twin });
+        }
+        Ok(steps)
+    }
+
+    fn sources(&self, block: &Block<'_>) -> Result<Sources, IndexError> {
         let places: HashMap<Hash32, usize> =
             block.txids.iter().enumerate().map(|(place, txid)| (*txid, place)).collect();
         if places.len() != block.txids.len() {
@@ -95,199 +106,76 @@ impl Connect<'_> {
         let wanted = uses.iter().map(|(txid, uses)| (txid, *uses));
         let wanted = wanted.chain(block.txids.iter().map(|txid| (txid, 1)));
         let (earlier, records) = latest_places(self.reader, wanted)?;
-        let own = block
-            .transactions
-            .iter()
-            .map(|transaction| transaction.outputs().map(|o| OutputRecord::of(&o)).collect())
-            .collect();
-        Ok(Sources { block, own, places, earlier, records })
+        Ok(Sources { places, earlier, records })
     }
 
     fn bad(&self, problem: impl Into<String>) -> IndexError {
         IndexError::Block { height: self.height, problem: problem.into() }
     }
 
-    /// Whether an output counts: it can be spent, and is not of the genesis block, whose one
-    /// transaction has the txnum 0 (decision U4).
-    pub(super) fn counts(&self, txnum: u64, script: &[u8]) -> bool {
-        txnum != 0 && !is_unspendable(script)
+    fn unknown(&self, Astray { txid, vout }: Astray) -> IndexError {
+        IndexError::Unknown { height: self.height, txid, vout }
     }
 
-    fn find(&self, sources: &Sources<'_>, previous: OutPoint) -> Result<Found, IndexError> {
-        let OutPoint { txid, vout } = previous;
-        let found = match sources.places.get(&txid) {
+    fn find(
+        &self,
+        records: &[TransactionRecord],
+        sources: &Sources,
+        OutPoint { txid, vout }: OutPoint,
+    ) -> Result<SpentOutput, IndexError> {
+        let found: Option<(u64, Spent)> = match sources.places.get(&txid) {
             Some(place) => {
-                let output = sources.own[*place].get(vout as usize).cloned();
-                let coinbase = sources.block.transactions[*place].is_coinbase();
-                let spent = output.map(|output| Spent { txid, coinbase, output });
-                spent.map(|spent| Found { txnum: self.first_txnum + *place as u64, spent })
+                let own = records[*place].spent(vout);
+                own.map(|own| (self.first_txnum + *place as u64, own))
             }
             None => match sources.earlier.get(&txid) {
                 Some(txnum) => {
-                    let spent = sources.records.output(*txnum, vout)?;
-                    spent.map(|spent| Found { txnum: *txnum, spent })
+                    let earlier = sources.records.output(*txnum, vout)?;
+                    earlier.map(|earlier| (*txnum, earlier))
                 }
                 None => None,
             },
         };
         found
-            .filter(|found| self.counts(found.txnum, &found.spent.output.script))
-            .ok_or(IndexError::Unknown { height: self.height, txid, vout })
+            .filter(|(txnum, spent)| counts(*txnum, &spent.output))
+            .map(|(txnum, spent)| SpentOutput { txnum, vout, spent })
+            .ok_or_else(|| self.unknown(Astray { txid, vout }))
+    }
+
+    /// The outputs that take the place of the same unspent one of an earlier twin.
+    fn replaced(
+        &self,
+        record: &TransactionRecord,
+        txnum: u64,
+        twin: u64,
+        changes: &Changes<'_, '_>,
+    ) -> Result<Vec<u32>, IndexError> {
+        let mut replaced = Vec::new();
+        for (vout, output) in (0u32..).zip(&record.outputs) {
+            if counts(txnum, output) {
+                let script = self.key.script_id(&output.script);
+                let old = UnspentKey { script, value: output.value, txnum: twin, vout };
+                if changes.is_unspent(self.reader, &old)? {
+                    replaced.push(vout);
+                }
+            }
+        }
+        Ok(replaced)
     }
 
     fn put_block(&self, block: &Block<'_>, batch: &mut Batch<'_>) -> (Tip, BlockRow) {
-        let header = &block.header;
-        let row = BlockRow {
-            height: self.height,
-            hash: header.hash,
-            merkle_root: header.merkle_root,
-            version: header.version,
-            time: header.time,
-            bits: header.bits,
-            nonce: header.nonce,
-            first_txnum: self.first_txnum,
-            tx_count: block.transactions.len() as u32,
-            size: block.size as u64,
-        };
-        let next_txnum = self.first_txnum + block.transactions.len() as u64;
-        let tip = Tip { height: self.height, hash: header.hash, next_txnum };
+        let row = BlockRow::of(block, self.height, self.first_txnum);
+        let tip = Tip { height: self.height, hash: row.hash, next_txnum: row.next_txnum() };
         let height = self.height.to_be_bytes();
         batch.put(HEADER_BY_HEIGHT, &height, &row.bytes());
-        batch.put(HEIGHT_BY_HASH, &hash_key(&header.hash), &height);
+        batch.put(HEIGHT_BY_HASH, &hash_key(&row.hash), &height);
         batch.put(META, META_TIP, &tip.bytes());
         (tip, row)
     }
 }
 
-/// The rows of a block while they come together.
-struct Rows<'a, 'c, 'b> {
-    connect: &'a Connect<'c>,
-    batch: &'a mut Batch<'b>,
-    changes: Changes,
-    /// Unspent outputs of the block itself.
-    created: HashMap<UnspentKey, UnspentRow>,
-    /// Unspent outputs of earlier blocks that are no longer.
-    deleted: HashSet<UnspentKey>,
-}
-
-impl Rows<'_, '_, '_> {
-    /// Makes all outputs of the block, and gives for each transaction the places of those that
-    /// replace an unspent one.
-    fn create(&mut self, sources: &Sources<'_>) -> Result<Vec<Vec<u32>>, IndexError> {
-        let mut replaced = Vec::with_capacity(sources.own.len());
-        for (place, outputs) in sources.own.iter().enumerate() {
-            if outputs.len() as u64 > u64::from(LAST_VOUT) {
-                return Err(self.connect.bad("a transaction has too many outputs"));
-            }
-            let txid = sources.block.txids[place];
-            let txnum = self.connect.first_txnum + place as u64;
-            let coinbase = sources.block.transactions[place].is_coinbase();
-            let twin = sources.earlier.get(&txid).copied();
-            let mut of_twin = Vec::new();
-            for (vout, output) in (0..).zip(outputs) {
-                if !self.connect.counts(txnum, &output.script) {
-                    continue;
-                }
-                let script = self.connect.key.script_id(&output.script);
-                let key = UnspentKey { script, value: output.value, txnum, vout };
-                if let Some(twin) = twin {
-                    let old = UnspentKey { txnum: twin, ..key };
-                    if self.connect.reader.get(UNSPENT_BY_SCRIPT, &old.bytes())?.is_some() {
-                        self.deleted.insert(old);
-                        of_twin.push(vout);
-                    }
-                }
-                let token = output.token.is_some();
-                self.created.insert(key, UnspentRow { txid, coinbase, token });
-            }
-            replaced.push(of_twin);
-        }
-        Ok(replaced)
-    }
-
-    fn transaction(
-        &mut self,
-        place: usize,
-        transaction: &Transaction<'_>,
-        sources: &Sources<'_>,
-        replaced: Vec<u32>,
-    ) -> Result<(), IndexError> {
-        let txnum = self.connect.first_txnum + place as u64;
-        for (vout, output) in (0u32..).zip(&sources.own[place]) {
-            if self.connect.counts(txnum, &output.script) {
-                let script = self.connect.key.script_id(&output.script);
-                if replaced.contains(&vout) {
-                    self.changes.replace(script, txnum);
-                } else {
-                    self.changes.pay(script, txnum, output.value);
-                }
-            }
-        }
-        let coinbase = transaction.is_coinbase();
-        let mut record = head(transaction, sources.block.txids[place], replaced);
-        record.outputs.clone_from(&sources.own[place]);
-        let mut value_in = 0i128;
-        for input in transaction.inputs() {
-            if coinbase {
-                record.coinbase = Some(input.script.to_vec());
-                let (txnum, vout, sequence) = (0, u32::MAX, input.sequence);
-                record.inputs.push(InputRecord { txnum, vout, sequence });
-                continue;
-            }
-            let found = self.connect.find(sources, input.previous)?;
-            value_in += i128::from(found.spent.output.value);
-            record.inputs.push(InputRecord {
-                txnum: found.txnum,
-                vout: input.previous.vout,
-                sequence: input.sequence,
-            });
-            self.spend(txnum, &found, input.previous)?;
-        }
-        if !coinbase {
-            let value_out: i128 = record.outputs.iter().map(|o| i128::from(o.value)).sum();
-            record.fee = Some(value_in - value_out);
-            record.names = names(transaction);
-        }
-        self.batch.put(TX_BY_NUM, &u40(txnum), &record.bytes(txnum));
-        self.batch.put(TXNUM_BY_TXID, &txid_key(&record.txid, txnum), &[]);
-        Ok(())
-    }
-
-    fn spend(&mut self, txnum: u64, found: &Found, previous: OutPoint) -> Result<(), IndexError> {
-        let OutPoint { txid, vout } = previous;
-        let output = &found.spent.output;
-        let script = self.connect.key.script_id(&output.script);
-        let key = UnspentKey { script, value: output.value, txnum: found.txnum, vout };
-        // Only a block that spends it twice finds it neither created nor yet to be deleted. That
-        // an earlier block left it unspent is the node's to check: a read for each input would
-        // double what a block costs.
-        let own = found.txnum >= self.connect.first_txnum;
-        let unspent =
-            if own { self.created.remove(&key).is_some() } else { self.deleted.insert(key) };
-        if !unspent {
-            return Err(IndexError::Unknown { height: self.connect.height, txid, vout });
-        }
-        self.changes.spend(script, txnum, output.value);
-        Ok(())
-    }
-
-    fn finish(self) -> Result<(), IndexError> {
-        for key in &self.deleted {
-            self.batch.delete(UNSPENT_BY_SCRIPT, &key.bytes());
-        }
-        for (key, row) in &self.created {
-            self.batch.put(UNSPENT_BY_SCRIPT, &key.bytes(), &row.bytes());
-        }
-        self.changes.apply(self.connect.reader, self.batch, Direction::Connect)
-    }
-}
-
-/// A record without inputs and outputs.
-pub(crate) fn head(
-    transaction: &Transaction<'_>,
-    txid: Hash32,
-    replaced: Vec<u32>,
-) -> TransactionRecord {
+/// A record with all that its transaction says alone: without what its inputs spend.
+pub(crate) fn head(transaction: &Transaction<'_>, txid: Hash32) -> TransactionRecord {
     TransactionRecord {
         txid,
         version: transaction.version,
@@ -296,15 +184,31 @@ pub(crate) fn head(
         vsize: transaction.vsize() as u32,
         fee: None,
         coinbase: None,
-        outputs: Vec::new(),
+        outputs: transaction.outputs().map(|output| OutputRecord::of(&output)).collect(),
         inputs: Vec::with_capacity(transaction.inputs().len()),
         names: None,
-        replaced,
+        replaced: Vec::new(),
     }
 }
 
-/// The previous txids, where the record carries them.
-pub(crate) fn names(transaction: &Transaction<'_>) -> Option<Vec<Hash32>> {
+/// Adds what its inputs spend.
+fn complete(record: &mut TransactionRecord, transaction: &Transaction<'_>, spent: &[SpentOutput]) {
+    if transaction.is_coinbase() {
+        for input in transaction.inputs() {
+            record.coinbase = Some(input.script.to_vec());
+            let (txnum, vout, sequence) = (0, u32::MAX, input.sequence);
+            record.inputs.push(InputRecord { txnum, vout, sequence });
+        }
+        return;
+    }
+    for (input, spent) in transaction.inputs().zip(spent) {
+        let (txnum, vout, sequence) = (spent.txnum, spent.vout, input.sequence);
+        record.inputs.push(InputRecord { txnum, vout, sequence });
+    }
+    let value_in: i128 = spent.iter().map(|one| i128::from(one.spent.output.value)).sum();
+    let value_out: i128 = record.outputs.iter().map(|output| i128::from(output.value)).sum();
+    record.fee = Some(value_in - value_out);
     let inputs = transaction.inputs();
-    (inputs.len() > NAMED_ABOVE).then(|| inputs.map(|input| input.previous.txid).collect())
+    record.names =
+        (inputs.len() > NAMED_ABOVE).then(|| inputs.map(|input| input.previous.txid).collect());
 }

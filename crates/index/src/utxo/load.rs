@@ -38,6 +38,7 @@ use self::prepared::{Prepared, PreparedTx, prepare_all};
 use self::records::{Joined, Records};
 use self::runs::{EventKind, Runs};
 use self::twins::Twins;
+use super::effects::makes_coins;
 use super::schema::TX_BY_NUM;
 use super::script_id::HashKey;
 use super::store::Store;
@@ -229,7 +230,7 @@ impl Loader {
         }
         let row = &block.row;
         self.runs.hash(&row.hash, row.height)?;
-        self.next_txnum = first + u64::from(row.tx_count);
+        self.next_txnum = row.next_txnum();
         self.height = row.height + 1;
         self.last = Some(row.hash);
         self.segment_bytes += block.size;
@@ -248,8 +249,7 @@ impl Loader {
     ) -> Result<Vec<u32>, IndexError> {
         let mut replaced = Vec::new();
         for made in transaction.made {
-            // The genesis block's one transaction makes nothing that counts.
-            if txnum == 0 {
+            if !makes_coins(txnum) {
                 break;
             }
             let kind = if self.coins.create(made, txnum, twin)? {

@@ -92,6 +92,16 @@ impl TransactionRecord {
         out
     }
 
+    /// The inputs that spend an output.
+    pub(crate) fn spends(&self) -> impl Iterator<Item = &InputRecord> {
+        self.inputs.iter().filter(|_| self.coinbase.is_none())
+    }
+
+    /// Whether an output replaced that of an earlier twin.
+    pub(crate) fn replaces(&self, vout: u32) -> bool {
+        self.replaced.binary_search(&vout).is_ok()
+    }
+
     fn has_tokens(&self) -> bool {
         self.outputs.iter().any(|output| output.token.is_some())
     }

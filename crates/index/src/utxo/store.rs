@@ -127,8 +127,7 @@ impl Store {
                 .filter(|block| key == height.to_be_bytes() && block.first_txnum == first_txnum);
             before = block.map(|block| {
                 heights.push(first_txnum);
-                let next_txnum = first_txnum + u64::from(block.tx_count);
-                Tip { height, hash: block.hash, next_txnum }
+                Tip { height, hash: block.hash, next_txnum: block.next_txnum() }
             });
             sound = before.is_some();
             if sound { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

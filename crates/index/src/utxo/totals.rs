@@ -2,7 +2,7 @@
 //!
 //! Invariant: sums are never bent to fit; a count that would fall below nothing is an error.
 
-use super::history::INLINE;
+use super::history::{is_inline, put_txnums, read_txnums};
 use crate::row::{BadRow, RowReader, put_varint, put_varint_128};
 
 /// More than any chain can hold: txnums have 40 bits, an output's place has 24 and its value 64.
@@ -21,7 +21,7 @@ pub(crate) struct Totals {
     pub(crate) received: u128,
     /// Sum of those that were spent.
     pub(crate) sent: u128,
-    /// The txnums, where there are at most [`INLINE`]; else empty, and they are in chunks.
+    /// The txnums, where they are few ([`is_inline`]); else empty, and they are in chunks.
     pub(crate) inline: Vec<u64>,
 }
 
@@ -40,11 +40,7 @@ impl Totals {
         put_varint(out, self.unspent_count);
         put_varint_128(out, self.received);
         put_varint_128(out, self.sent);
-        let mut last = 0;
-        for txnum in inline {
-            put_varint(out, txnum - last);
-            last = *txnum;
-        }
+        put_txnums(out, inline);
     }
 
     pub(crate) fn read(row: &[u8]) -> Result<Totals, BadRow> {
@@ -63,15 +59,10 @@ impl Totals {
         if tx_count == 0 || sent > received {
             return Err(BadRow);
         }
-        if totals.tx_count <= INLINE as u64 {
-            let mut last = 0u64;
-            for _ in 0..totals.tx_count {
-                let step = reader.varint()?;
-                if step == 0 {
-                    return Err(BadRow);
-                }
-                last = last.checked_add(step).ok_or(BadRow)?;
-                totals.inline.push(last);
+        if is_inline(tx_count) {
+            totals.inline = read_txnums(&mut reader)?;
+            if totals.inline.len() as u64 != tx_count {
+                return Err(BadRow);
             }
         }
         reader.end()?;

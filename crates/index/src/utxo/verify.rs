@@ -152,24 +152,6 @@ impl Store {
     }
 }
 
-/// What becomes of a record's parts, and of the rows that should follow from them.
-///
-/// The records come first, in chain order, then the rows; both tell the same things.
-trait Tally {
-    /// A transaction's row in `txnum_by_txid`.
-    fn id(&mut self, key: [u8; 11]);
-    /// A transaction touches a script. Of one script these come in ascending order.
-    fn touch(&mut self, script: super::script_id::ScriptId, txnum: u64);
-    /// An output pays a script.
-    fn pay(&mut self, script: super::script_id::ScriptId, value: u64);
-    /// An input takes from a script.
-    fn spend(&mut self, script: super::script_id::ScriptId, value: u64);
-    /// There is an unspent output more.
-    fn make(&mut self, key: &[u8; 26], row: &[u8; 33]);
-    /// There is an unspent output less.
-    fn unmake(&mut self, key: &[u8; 26], row: &[u8; 33]);
-}
-
 /// Rows as they are found.
 trait Audit {
     /// A key of `txnum_by_txid`.

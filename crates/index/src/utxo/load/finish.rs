@@ -18,7 +18,7 @@ use super::table_files::TableFiles;
 use crate::IndexError;
 use crate::db::{Db, Table};
 use crate::row::u40;
-use crate::utxo::history::{CHUNK, INLINE, chunk_bytes};
+use crate::utxo::history::Growing;
 use crate::utxo::schema::{
     HEIGHT_BY_HASH, HISTORY_BY_SCRIPT, TOTALS_BY_SCRIPT, TXNUM_BY_TXID, UNSPENT_BY_SCRIPT,
     UnspentKey, UnspentRow, chunk_key,
@@ -165,7 +165,7 @@ impl Sources<'_> {
             script: ScriptId([0; 10]),
             of: Totals::default(),
             unspent: 0,
-            tail: Vec::new(),
+            txnums: Growing::default(),
             last: None,
             row: Vec::new(),
         };
@@ -205,8 +205,7 @@ struct ScriptTables {
     script: ScriptId,
     of: Totals,
     unspent: i64,
-    /// Txnums that are in no full chunk.
-    tail: Vec<u64>,
+    txnums: Growing,
     last: Option<u64>,
     /// The row that is being written.
     row: Vec<u8>,
@@ -218,7 +217,6 @@ impl ScriptTables {
             self.end()?;
             self.script = event.script;
         }
-        let short = || IndexError::damaged("a script spends more outputs than it has");
         match event.kind {
             EventKind::Pay => {
                 self.of.received += u128::from(event.value);
@@ -233,13 +231,8 @@ impl ScriptTables {
         }
         if self.last != Some(event.txnum) {
             self.last = Some(event.txnum);
-            self.of.tx_count += 1;
-            self.tail.push(event.txnum);
-            if self.tail.len() as u64 == CHUNK {
-                let chunk = u32::try_from((self.of.tx_count - 1) / CHUNK).map_err(|_| short())?;
-                let key = chunk_key(self.script, chunk);
-                self.history.put(&key, &chunk_bytes(&self.tail))?;
-                self.tail.clear();
+            if let Some((chunk, row)) = self.txnums.push(event.txnum) {
+                self.history.put(&chunk_key(self.script, chunk), &row)?;
             }
         }
         Ok(())
@@ -249,20 +242,18 @@ impl ScriptTables {
     fn end(&mut self) -> Result<(), IndexError> {
         let mut of = std::mem::take(&mut self.of);
         self.last = None;
+        of.tx_count = self.txnums.length();
         if of.tx_count == 0 {
             return Ok(());
         }
         let short = || IndexError::damaged("a script spends more outputs than it has");
         of.unspent_count = std::mem::take(&mut self.unspent).try_into().map_err(|_| short())?;
-        let inline = of.tx_count <= INLINE as u64;
-        if !inline && !self.tail.is_empty() {
-            let chunk = (of.tx_count - 1) / CHUNK;
-            let key = chunk_key(self.script, chunk as u32);
-            self.history.put(&key, &chunk_bytes(&self.tail))?;
+        if let Some((chunk, row)) = self.txnums.last() {
+            self.history.put(&chunk_key(self.script, chunk), &row)?;
         }
         self.row.clear();
-        of.put(&mut self.row, if inline { &self.tail } else { &[] });
-        self.tail.clear();
+        of.put(&mut self.row, self.txnums.inline());
+        self.txnums.clear();
         self.totals.put(&self.script.0, &self.row)
     }
 }

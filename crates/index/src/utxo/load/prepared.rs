@@ -2,12 +2,13 @@
 
 use bytes::Bytes;
 use chain::Hash32;
-use chain::utxo::{Block, Format, Transaction, is_unspendable};
+use chain::utxo::{Block, Format, Transaction};
 
 use super::coin::{Coin, CoinName, Namer, PackedCoin};
 use crate::IndexError;
 use crate::row::put_varint;
 use crate::utxo::block_row::BlockRow;
+use crate::utxo::effects::is_spendable;
 use crate::utxo::outputs::TokenRecord;
 use crate::utxo::record::{
     COINBASE, NAMED, NAMED_ABOVE, Start, TOKENS, put_coinbase, put_name, put_output, put_start,
@@ -152,23 +153,11 @@ fn prepare(
     if has_twice(&block.txids) {
         return Err(bad("it has a transaction twice".into()));
     }
-    let header = &block.header;
-    let row = BlockRow {
-        height,
-        hash: header.hash,
-        merkle_root: header.merkle_root,
-        version: header.version,
-        time: header.time,
-        bits: header.bits,
-        nonce: header.nonce,
-        first_txnum: 0,
-        tx_count: block.transactions.len() as u32,
-        size: block.size as u64,
-    };
+    let row = BlockRow::of(&block, height, 0);
     let count = block.transactions.len();
     let mut prepared = Prepared {
         row,
-        previous: header.previous,
+        previous: block.header.previous,
         size: raw.len() as u64,
         spent: Vec::with_capacity(block.transactions.iter().map(|it| it.inputs().len()).sum()),
         made: Vec::with_capacity(block.transactions.iter().map(|it| it.outputs().len()).sum()),
@@ -254,7 +243,7 @@ impl Prepared {
         put_varint(&mut self.bytes, transaction.outputs().len() as u64);
         for (vout, output) in (0u32..).zip(transaction.outputs()) {
             let token = output.token.as_ref();
-            if !is_unspendable(output.script) {
+            if is_spendable(output.script) {
                 let script = key.script_id(output.script);
                 let token = token.is_some();
                 let coin = Coin { txnum: 0, vout, value: output.value, script, coinbase, token };

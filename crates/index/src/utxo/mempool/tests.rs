@@ -9,7 +9,7 @@ fn entry(parent: &ForgedTransaction, value: u64, first_seen: u64) -> (ForgedTran
     let made = Draft::new().spend(parent.output(0)).pay(value, &key_hash_script(value)).finish();
     let format = chain::find("btc").unwrap().format.unwrap();
     let transaction = chain::utxo::Transaction::decode(&made.raw, &format).unwrap();
-    let mut record = head(&transaction, made.txid, Vec::new());
+    let mut record = head(&transaction, made.txid);
     record.outputs = transaction.outputs().map(|output| OutputRecord::of(&output)).collect();
     let spent = parent.output(0);
     let (txid, vout) = (Some(spent.txid), spent.vout);

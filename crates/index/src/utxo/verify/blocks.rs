@@ -41,7 +41,7 @@ impl<'a> Headers<'a> {
                     for what in problems(block, self.before.as_ref(), self.count, self.network) {
                         faults.tell("header_by_height", key, what);
                     }
-                    let next_txnum = block.first_txnum + u64::from(block.tx_count);
+                    let next_txnum = block.next_txnum();
                     self.before = Some(Tip { height: block.height, hash: block.hash, next_txnum });
                 }
             }

@@ -4,15 +4,17 @@
 //! there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher24};
 
+use super::Audit;
 use super::faults::Faults;
 use super::sums::bucket;
-use super::{Audit, Tally};
-use crate::utxo::history::{INLINE, chunk_of};
-use crate::utxo::schema::chunk_key;
+use crate::utxo::effects::{Effects, Step};
+use crate::utxo::history::{chunk_of, is_inline};
+use crate::utxo::schema::{UnspentKey, UnspentRow, chunk_key, txid_key};
 use crate::utxo::script_id::ScriptId;
 use crate::utxo::totals::Totals;
 
@@ -63,8 +65,11 @@ impl Exact {
     }
 }
 
-impl Tally for Exact {
-    fn id(&mut self, key: [u8; 11]) {
+impl Effects for Exact {
+    type Error = Infallible;
+
+    fn stands(&mut self, step: &Step) {
+        let key = txid_key(&step.record.txid, step.txnum);
         if self.takes(&key) {
             self.ids.insert(key);
         }
@@ -89,22 +94,23 @@ impl Tally for Exact {
         }
     }
 
-    fn make(&mut self, key: &[u8; 26], row: &[u8; 33]) {
-        let Some(script) = key.first_chunk() else { return };
-        if let Some(totals) = self.totals_of(ScriptId(*script)) {
+    fn make(&mut self, key: &UnspentKey, row: &UnspentRow) -> Result<(), Infallible> {
+        if let Some(totals) = self.totals_of(key.script) {
             totals.unspent_count = totals.unspent_count.wrapping_add(1);
-            self.unspent.insert(*key, *row);
+            self.unspent.insert(key.bytes(), row.bytes());
         }
+        Ok(())
     }
 
-    fn unmake(&mut self, key: &[u8; 26], _row: &[u8; 33]) {
-        let Some(script) = key.first_chunk() else { return };
-        if let Some(totals) = self.totals_of(ScriptId(*script)) {
+    fn unmake(&mut self, key: &UnspentKey, _row: &UnspentRow) -> Result<(), Infallible> {
+        if let Some(totals) = self.totals_of(key.script) {
             totals.unspent_count = totals.unspent_count.wrapping_sub(1);
-            if self.unspent.remove(key).is_none() {
-                self.fault("unspent_by_script", key, "the records spend this output twice");
+            let key = key.bytes();
+            if self.unspent.remove(&key).is_none() {
+                self.fault("unspent_by_script", &key, "the records spend this output twice");
             }
         }
+        Ok(())
     }
 }
 
@@ -142,7 +148,7 @@ impl Audit for Exact {
         if recounted.is_some_and(|it| it.finish128() == hasher.finish128()) {
             return;
         }
-        let (table, key) = match txnums.len() <= INLINE && chunk == 0 {
+        let (table, key) = match is_inline(txnums.len() as u64) && chunk == 0 {
             true => ("totals_by_script", script.0.to_vec()),
             false => ("history_by_script", chunk_key(script, chunk).to_vec()),
         };

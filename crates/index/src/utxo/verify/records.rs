@@ -3,20 +3,22 @@
 //! Leaves to the sums whether it does. Invariant: a record that makes no sense is told once and
 //! the walk goes on.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
+use std::convert::Infallible;
 
 use chain::Hash32;
-use chain::utxo::{is_unspendable, merkle_root};
+use chain::utxo::merkle_root;
 
+use super::Told;
 use super::blocks::Headers;
 use super::faults::Faults;
-use super::{Tally, Told};
 use crate::ReadError;
 use crate::db::Rows;
 use crate::row::{of_u40, u40};
-use crate::utxo::record::{NAMED_ABOVE, OutputRecord, TransactionRecord};
-use crate::utxo::schema::{TX_BY_NUM, UnspentKey, UnspentRow, txid_key};
-use crate::utxo::script_id::ScriptId;
+use crate::utxo::effects::{Effects, SpentOutput, Step, Way, counts, go};
+use crate::utxo::record::{NAMED_ABOVE, TransactionRecord};
+use crate::utxo::schema::TX_BY_NUM;
+use crate::utxo::steps::Records;
 use crate::utxo::store::Store;
 use crate::utxo::txids::place_before;
 
@@ -25,13 +27,11 @@ const TABLE: &str = "tx_by_num";
 /// Earlier records that are read at once.
 const READ_AT_ONCE: usize = 4096;
 
-type Records = BTreeMap<u64, TransactionRecord>;
-
 impl Store {
     /// Walks all records in chain order, and gives how many blocks and transactions there are.
     pub(super) fn walk_records(
         &self,
-        expected: &mut impl Tally,
+        expected: &mut impl Effects<Error = Infallible>,
         faults: &mut Faults,
         told: &mut Told<'_>,
     ) -> Result<(u64, u64), ReadError> {
@@ -46,7 +46,7 @@ impl Store {
         let of = self.tip().map(|tip| u64::from(tip.height) + 1);
         while let Some(block) = headers.next(walk.faults)? {
             let first = block.first_txnum;
-            let end = first + u64::from(block.tx_count);
+            let end = block.next_txnum();
             walk.strays(first)?;
             let records = walk.take(end)?;
             let txids: Vec<Hash32> = records.values().map(|record| record.txid).collect();
@@ -55,7 +55,7 @@ impl Store {
                 walk.faults.tell("header_by_height", &block.height.to_be_bytes(), what);
             }
             walk.missing(first, end, &records);
-            walk.block(first, end, &records)?;
+            walk.block(first, end, records)?;
             told(headers.count, of);
         }
         walk.strays(u64::MAX)?;
@@ -75,14 +75,7 @@ struct Walk<'a, T> {
     faults: &'a mut Faults,
 }
 
-/// An output that counts.
-struct Counted<'o> {
-    key: UnspentKey,
-    row: UnspentRow,
-    output: &'o OutputRecord,
-}
-
-impl<T: Tally> Walk<'_, T> {
+impl<T: Effects<Error = Infallible>> Walk<'_, T> {
     /// The records up to `end`, as far as they can be read.
     fn take(&mut self, end: u64) -> Result<Records, ReadError> {
         let mut records = Records::new();
@@ -122,25 +115,22 @@ impl<T: Tally> Walk<'_, T> {
         }
     }
 
-    fn block(&mut self, first: u64, end: u64, records: &Records) -> Result<(), ReadError> {
-        for (txnum, record) in records {
-            self.expected.id(txid_key(&record.txid, *txnum));
-            self.outputs(*txnum, record)?;
-        }
-        let earlier = self.earlier(first, records)?;
-        for (txnum, record) in records {
-            let mut touched: BTreeSet<ScriptId> =
-                self.counted(*txnum, record).map(|counted| counted.key.script).collect();
-            let coinbase = record.coinbase.is_some();
-            if coinbase != (*txnum == first) {
+    fn block(&mut self, first: u64, end: u64, records: Records) -> Result<(), ReadError> {
+        let earlier = self.earlier(first, &records)?;
+        let mut steps = Vec::with_capacity(records.len());
+        for (txnum, record) in &records {
+            if record.coinbase.is_some() != (*txnum == first) {
                 self.fault(*txnum, "a coinbase is a block's first transaction and no other");
             }
-            if !coinbase {
-                let previous = |txnum| records.get(&txnum).or_else(|| earlier.get(&txnum));
-                self.inputs(*txnum, end, record, &mut touched, previous);
-            }
-            touched.iter().for_each(|script| self.expected.touch(*script, *txnum));
+            let previous = |txnum| records.get(&txnum).or_else(|| earlier.get(&txnum));
+            steps.push((self.spent(*txnum, end, record, previous), self.twin(*txnum, record)?));
         }
+        let steps: Vec<Step> = records
+            .into_iter()
+            .zip(steps)
+            .map(|((txnum, record), (spent, twin))| Step { txnum, record, spent, twin })
+            .collect();
+        let Ok(()) = go(&steps, self.store.key(), Way::Forward, self.expected);
         Ok(())
     }
 
@@ -148,44 +138,22 @@ impl<T: Tally> Walk<'_, T> {
         self.faults.tell(TABLE, &u40(txnum), what);
     }
 
-    /// The outputs of a record that can be spent, with their rows if they are not.
-    fn counted<'o>(
-        &self,
-        txnum: u64,
-        record: &'o TransactionRecord,
-    ) -> impl Iterator<Item = Counted<'o>> + use<'o, T> {
-        let key = *self.store.key();
-        let coinbase = record.coinbase.is_some();
-        let outputs = (0u32..).zip(&record.outputs);
-        outputs.filter(move |(_, output)| counts(txnum, output)).map(move |(vout, output)| {
-            let (script, token) = (key.script_id(&output.script), output.token.is_some());
-            let key = UnspentKey { script, value: output.value, txnum, vout };
-            Counted { key, row: UnspentRow { txid: record.txid, coinbase, token }, output }
-        })
-    }
-
-    fn outputs(&mut self, txnum: u64, record: &TransactionRecord) -> Result<(), ReadError> {
-        let mut replaced = 0;
-        let twin = match record.replaced.is_empty() {
-            true => None,
-            false => place_before(self.store.db().latest(), &record.txid, txnum).ok().flatten(),
-        };
-        for Counted { key, row, output } in self.counted(txnum, record) {
-            if record.replaced.binary_search(&key.vout).is_ok() {
-                replaced += 1;
-                if let Some(txnum) = twin {
-                    self.expected.unmake(&UnspentKey { txnum, ..key }.bytes(), &row.bytes());
-                }
-            } else {
-                self.expected.pay(key.script, output.value);
-            }
-            self.expected.make(&key.bytes(), &row.bytes());
+    /// The twin whose outputs a record replaced.
+    fn twin(&mut self, txnum: u64, record: &TransactionRecord) -> Result<Option<u64>, ReadError> {
+        if record.replaced.is_empty() {
+            return Ok(None);
         }
-        let sound = replaced == record.replaced.len() && (replaced == 0 || twin.is_some());
-        if !sound || !record.replaced.is_sorted() {
+        let twin = match place_before(self.store.db().latest(), &record.txid, txnum) {
+            Err(ReadError::Damaged(_)) => None,
+            twin => twin?,
+        };
+        let output = |vout: &u32| record.outputs.get(*vout as usize);
+        let real =
+            record.replaced.iter().all(|vout| output(vout).is_some_and(|o| counts(txnum, o)));
+        if !real || twin.is_none() || !record.replaced.is_sorted_by(|a, b| a < b) {
             self.fault(txnum, "replaces outputs that its twin does not have");
         }
-        Ok(())
+        Ok(twin)
     }
 
     /// The earlier records that a block's inputs name.
@@ -194,8 +162,7 @@ impl<T: Tally> Walk<'_, T> {
         first: u64,
         records: &Records,
     ) -> Result<HashMap<u64, TransactionRecord>, ReadError> {
-        let spending = records.values().filter(|record| record.coinbase.is_none());
-        let named = spending.flat_map(|record| record.inputs.iter().map(|input| input.txnum));
+        let named = records.values().flat_map(|record| record.spends().map(|input| input.txnum));
         let named: BTreeSet<u64> = named.filter(|txnum| *txnum < first).collect();
         let named: Vec<u64> = named.into_iter().collect();
         let mut earlier = HashMap::with_capacity(named.len());
@@ -211,47 +178,48 @@ impl<T: Tally> Walk<'_, T> {
         Ok(earlier)
     }
 
-    fn inputs<'r>(
+    /// The outputs that a record spends, as far as they are there.
+    fn spent<'r>(
         &mut self,
         txnum: u64,
         end: u64,
         record: &TransactionRecord,
-        touched: &mut BTreeSet<ScriptId>,
         previous: impl Fn(u64) -> Option<&'r TransactionRecord>,
-    ) {
-        let mut value_in = 0i128;
-        let mut names = Vec::new();
-        for input in &record.inputs {
+    ) -> Vec<SpentOutput> {
+        let mut found = Vec::new();
+        for input in record.spends() {
             let of = previous(input.txnum).filter(|_| input.txnum < end);
-            let vout = input.vout;
-            let output = of.and_then(|of| Some((of, of.outputs.get(vout as usize)?)));
-            let Some((of, output)) = output.filter(|(_, output)| counts(input.txnum, output))
-            else {
-                self.fault(txnum, format!("spends {}:{vout}, which is not there", input.txnum));
-                continue;
-            };
-            names.push(of.txid);
-            value_in += i128::from(output.value);
-            let script = self.store.key().script_id(&output.script);
-            let key = UnspentKey { script, value: output.value, txnum: input.txnum, vout };
-            let (coinbase, token) = (of.coinbase.is_some(), output.token.is_some());
-            let row = UnspentRow { txid: of.txid, coinbase, token };
-            self.expected.unmake(&key.bytes(), &row.bytes());
-            self.expected.spend(script, output.value);
-            touched.insert(script);
+            let spent = of.and_then(|of| of.spent(input.vout));
+            match spent.filter(|spent| counts(input.txnum, &spent.output)) {
+                Some(spent) => {
+                    found.push(SpentOutput { txnum: input.txnum, vout: input.vout, spent });
+                }
+                None => {
+                    let what = format!("spends {}:{}, which is not there", input.txnum, input.vout);
+                    self.fault(txnum, what);
+                }
+            }
         }
+        if found.len() == record.spends().count() {
+            self.sums(txnum, record, &found);
+        }
+        found
+    }
+
+    /// What a record says of all that it spends.
+    fn sums(&mut self, txnum: u64, record: &TransactionRecord, spent: &[SpentOutput]) {
+        let value_in: i128 = spent.iter().map(|one| i128::from(one.spent.output.value)).sum();
         let value_out: i128 = record.outputs.iter().map(|output| i128::from(output.value)).sum();
-        if names.len() == record.inputs.len() && record.fee != Some(value_in - value_out) {
+        if record.coinbase.is_none() && record.fee != Some(value_in - value_out) {
             self.fault(txnum, format!("its fee is not {}", value_in - value_out));
         }
-        let named = record.inputs.len() > NAMED_ABOVE;
-        if record.names.is_some() != named || record.names.as_ref().is_some_and(|n| *n != names) {
+        let names = spent.iter().map(|one| one.spent.txid);
+        let sound = match &record.names {
+            Some(named) => spent.len() > NAMED_ABOVE && names.eq(named.iter().copied()),
+            None => spent.len() <= NAMED_ABOVE,
+        };
+        if !sound {
             self.fault(txnum, "the ids of its inputs are not those of their records");
         }
     }
-}
-
-/// Whether an output can be spent: genesis, which has the txnum 0, pays nobody.
-fn counts(txnum: u64, output: &OutputRecord) -> bool {
-    txnum != 0 && !is_unspendable(&output.script)
 }

@@ -7,7 +7,7 @@ use super::faults::Faults;
 use super::{Audit, Told};
 use crate::ReadError;
 use crate::db::Rows;
-use crate::utxo::history::{CHUNK, INLINE, chunk_bytes, read_chunk};
+use crate::utxo::history::{chunk_bytes, chunk_length, is_inline, read_chunk};
 use crate::utxo::schema::{
     HISTORY_BY_SCRIPT, TOTALS_BY_SCRIPT, UNSPENT_BY_SCRIPT, UnspentKey, UnspentRow,
 };
@@ -102,7 +102,7 @@ impl<A: Audit> Walk<'_, A> {
             match read {
                 Some(read) if key == script.0 => {
                     self.found.found_totals(script, &read);
-                    if read.tx_count <= INLINE as u64 {
+                    if is_inline(read.tx_count) {
                         self.found.found_history(script, 0, &read.inline);
                     }
                     totals = Some(read);
@@ -118,7 +118,8 @@ impl<A: Audit> Walk<'_, A> {
 
     /// The chunks of a script that has so many transactions.
     fn chunks(&mut self, script: ScriptId, tx_count: Option<u64>) -> Result<(), ReadError> {
-        let in_chunks = tx_count.filter(|count| *count > INLINE as u64).unwrap_or(0);
+        let tx_count = tx_count.unwrap_or(0);
+        let in_chunks = if is_inline(tx_count) { 0 } else { tx_count };
         let (mut expected, mut listed, mut last) = (0u32, 0u64, 0u64);
         while let Some((key, value)) = self.history.here()? {
             let Some(rest) = key.strip_prefix(&script.0) else { break };
@@ -126,7 +127,7 @@ impl<A: Audit> Walk<'_, A> {
             let txnums = read_chunk(value).ok().filter(|txnums| chunk_bytes(txnums) == value);
             match (chunk, txnums) {
                 (Ok(chunk), Some(txnums)) => {
-                    let length = CHUNK.min(in_chunks.saturating_sub(u64::from(chunk) * CHUNK));
+                    let length = chunk_length(chunk, tx_count);
                     let ascending = txnums.first().is_some_and(|first| *first > last);
                     let full = txnums.len() as u64 == length && !txnums.is_empty();
                     if chunk != expected || !full || !ascending {

@@ -3,12 +3,15 @@
 //! Invariant: the same rows have the same sums whatever their order; other rows have others, but
 //! for a chance of 1 in 2^100 or so, because the hashes are keyed by a secret of the run.
 
+use std::convert::Infallible;
 use std::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher24};
 
-use super::{Audit, Tally};
+use super::Audit;
 use crate::IndexError;
+use crate::utxo::effects::{Effects, Step};
+use crate::utxo::schema::{UnspentKey, UnspentRow, txid_key};
 use crate::utxo::script_id::ScriptId;
 use crate::utxo::totals::Totals;
 
@@ -90,9 +93,11 @@ impl Sums {
     }
 }
 
-impl Tally for Sums {
-    fn id(&mut self, key: [u8; 11]) {
-        self.found_id(&key);
+impl Effects for Sums {
+    type Error = Infallible;
+
+    fn stands(&mut self, step: &Step) {
+        self.found_id(&txid_key(&step.record.txid, step.txnum));
     }
 
     fn touch(&mut self, script: ScriptId, txnum: u64) {
@@ -108,16 +113,18 @@ impl Tally for Sums {
         self.add_totals(&script.0, SENT.wrapping_mul(value.into()));
     }
 
-    fn make(&mut self, key: &[u8; 26], row: &[u8; 33]) {
-        self.found_unspent(key, row);
-        self.add_totals(&key[..10], UNSPENT_COUNT);
+    fn make(&mut self, key: &UnspentKey, row: &UnspentRow) -> Result<(), Infallible> {
+        self.found_unspent(&key.bytes(), &row.bytes());
+        self.add_totals(&key.script.0, UNSPENT_COUNT);
+        Ok(())
     }
 
-    fn unmake(&mut self, key: &[u8; 26], row: &[u8; 33]) {
-        let hash = self.hash(&[key, row]);
-        let part = self.part(key);
+    fn unmake(&mut self, key: &UnspentKey, row: &UnspentRow) -> Result<(), Infallible> {
+        let hash = self.hash(&[&key.bytes(), &row.bytes()]);
+        let part = self.part(&key.script.0);
         part.unspent = part.unspent.wrapping_sub(hash);
-        self.add_totals(&key[..10], UNSPENT_COUNT.wrapping_neg());
+        self.add_totals(&key.script.0, UNSPENT_COUNT.wrapping_neg());
+        Ok(())
     }
 }
 

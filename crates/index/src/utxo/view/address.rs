@@ -10,11 +10,9 @@ use chain::utxo::OutPoint;
 
 use super::{TransactionView, View};
 use crate::db::Reader;
-use crate::utxo::history::{CHUNK, INLINE, chunk_of, read_chunk};
+use crate::utxo::history;
 use crate::utxo::mempool::{PoolScript, Turn};
-use crate::utxo::schema::{
-    HISTORY_BY_SCRIPT, TOTALS_BY_SCRIPT, UNSPENT_BY_SCRIPT, UnspentKey, UnspentRow, chunk_key,
-};
+use crate::utxo::schema::{TOTALS_BY_SCRIPT, UNSPENT_BY_SCRIPT, UnspentKey, UnspentRow};
 use crate::utxo::script_id::ScriptId;
 use crate::utxo::totals::Totals;
 use crate::{ReadError, Tier};
@@ -169,28 +167,7 @@ impl View {
     ) -> Result<Vec<u64>, ReadError> {
         let end = totals.tx_count.saturating_sub(skipped);
         let start = end.saturating_sub(wanted);
-        if start == end {
-            return Ok(Vec::new());
-        }
-        let oldest_first = if totals.tx_count <= INLINE as u64 {
-            totals.inline[start as usize..end as usize].to_vec()
-        } else {
-            let mut txnums = Vec::new();
-            for chunk in chunk_of(start)..=chunk_of(end - 1) {
-                let row = reader.get(HISTORY_BY_SCRIPT, &chunk_key(script, chunk))?;
-                let gone = || ReadError::Damaged("a chunk of history_by_script is gone".into());
-                let all = read_chunk(&row.ok_or_else(gone)?);
-                let all = all.map_err(|bad| bad.of("history_by_script"))?;
-                let first = u64::from(chunk) * CHUNK;
-                if all.len() as u64 != CHUNK.min(totals.tx_count - first) {
-                    return Err(ReadError::Damaged("a chunk of history_by_script is short".into()));
-                }
-                let from = start.saturating_sub(first) as usize;
-                let to = (end - first).min(all.len() as u64) as usize;
-                txnums.extend_from_slice(&all[from..to]);
-            }
-            txnums
-        };
+        let oldest_first = history::part(reader, script, totals, start, end)?;
         Ok(oldest_first.into_iter().rev().collect())
     }
 
