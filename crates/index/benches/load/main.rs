@@ -4,7 +4,7 @@
 //! after genesis on; the environment names it:
 //!
 //! - `LOAD_CHAIN`: the file. One of 2 million transactions takes 100 s and 370 MB:
-//!   `make_chain.py --blocks 2300 --txs 1000 --out chain.bin`
+//!   `bench/explorer/make_chain.py --blocks 2300 --txs 1000 --out chain.bin`
 //! - `LOAD_SLUG`: the chain it is of; `btc`. Its genesis block is put in front.
 //! - `LOAD_FROM`: `node`, a node in a process of its own that serves the file, asked as the program
 //!   asks; or `file`, which is read out of the page cache; both.
