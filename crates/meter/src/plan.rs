@@ -109,7 +109,7 @@ pub struct Plans {
 
 impl Default for Plans {
     /// Free, Starter and Pro, with the numbers of the specification for both services
-    /// (spec/gateway.md "Limits", decision E12).
+    /// (docs/contract.md, decisions B16 and E12).
     fn default() -> Plans {
         let mut plans = Plans { by_lower_name: BTreeMap::new() };
         for (name, burst, daily, monthly, batch_size, price) in [

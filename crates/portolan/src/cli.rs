@@ -6,6 +6,7 @@ pub(crate) mod account;
 pub(crate) mod check;
 pub(crate) mod index;
 pub(crate) mod key;
+pub mod methods;
 pub(crate) mod output;
 pub(crate) mod plan;
 mod time;
@@ -64,6 +65,12 @@ pub enum Command {
     /// Plans: rates and quotas
     #[command(subcommand)]
     Plan(PlanCommand),
+    /// Methods of the gateway on a chain, or on all
+    #[command(after_help = "Examples:\n  portolan methods btc\n  portolan methods --json")]
+    Methods {
+        /// The chain, such as btc [default: all]
+        chain: Option<String>,
+    },
     /// Indexes of the explorer: sizes, audit, rebuild, backup
     #[command(subcommand)]
     Index(IndexCommand),

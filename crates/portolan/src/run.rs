@@ -11,7 +11,7 @@ use clap::Parser;
 use serde_json::json;
 
 use crate::cli::output::Output;
-use crate::cli::{Cli, Command, account, check, index, key, plan, usage};
+use crate::cli::{Cli, Command, account, check, index, key, methods, plan, usage};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::{demo, serve};
@@ -52,6 +52,7 @@ fn carry_out(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Account(command) => account::run(&config, command, output)?,
         Command::Key(command) => key::run(&config, command, output)?,
         Command::Plan(command) => plan::run(&config, command, output)?,
+        Command::Methods { chain } => methods::run(&config, chain.as_deref(), output)?,
         Command::Usage(args) => usage::run(&config, args, output)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -206,3 +206,25 @@ fn bad_configuration_is_named_by_file_line_or_variable() {
     let out = String::from_utf8(command.output().unwrap().stdout).unwrap();
     assert!(out.contains("\"extra\""), "{out}");
 }
+
+#[test]
+fn methods_are_listed_as_the_configuration_offers_them() {
+    let narrowed = "[chain.btc]\nmethods = [\"getblockcount\"]\nextra_methods = [\"uptime\"]\n\
+                    nodes = [{ url = \"http://127.0.0.1:1\" }]\n";
+    let folder = Folder::with(narrowed);
+    let listed = folder.json(&["methods", "btc"]);
+    let names: Vec<&str> = listed[0]["methods"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["getblockcount", "uptime"]);
+    let all = folder.json(&["methods"]);
+    assert_eq!(all.as_array().unwrap().len(), 9);
+    let path = folder.run(&["methods", "xmr"]);
+    assert!(path.out.contains("get_height") && path.out.contains("plain path"), "{}", path.out);
+    let wrong = folder.run(&["methods", "BTC"]);
+    assert_eq!(wrong.code, 1);
+    assert!(wrong.err.contains("the nearest known one is \"btc\""), "{}", wrong.err);
+}

@@ -186,3 +186,92 @@ fn paths_of_crates_are_there() {
         }
     }
 }
+
+/// `UPDATE_DOCUMENTS=1 cargo test -p portolan --test documents` writes it anew.
+#[test]
+fn methods_are_told_as_they_are_offered() {
+    let (path, page) = (root().join("docs/methods.md"), portolan::cli::methods::page());
+    if std::env::var_os("UPDATE_DOCUMENTS").is_some() {
+        fs::write(&path, &page).unwrap();
+    }
+    assert!(fs::read_to_string(path).unwrap() == page, "docs/methods.md is not what it is made to");
+}
+
+/// Files of the repository whose names end so, but for what is built or was recorded.
+fn sources(endings: &[&str]) -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![root()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            if path.is_dir() && !name.starts_with('.') && name != "target" && name != "recordings" {
+                folders.push(path);
+            } else if endings.iter().any(|ending| name.ends_with(ending)) {
+                found.push(path);
+            }
+        }
+    }
+    assert!(found.len() > 20, "{found:?}");
+    found
+}
+
+/// The numbers of rules that a text cites: a letter of `BGEUAR` and one or two digits behind the
+/// word "decision", or in a list behind it.
+fn cited(text: &str) -> BTreeSet<String> {
+    let is_number = |word: &str| {
+        let (letter, digits) = word.split_at_checked(1).unwrap_or_default();
+        "BGEUAR".contains(letter)
+            && matches!(digits.len(), 1 | 2)
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let mut cited = BTreeSet::new();
+    for (_, behind) in
+        text.match_indices("ecision").map(|(at, word)| text.split_at(at + word.len()))
+    {
+        let words = behind.trim_start_matches('s').split([' ', '\n', '/', '!', ',']);
+        for word in words.filter(|word| !word.is_empty() && *word != "and") {
+            let bare = word.trim_end_matches([')', '.', ';', ':', '|', '`', '"', '\'']);
+            if !is_number(bare) {
+                break;
+            }
+            cited.insert(bare.to_owned());
+        }
+    }
+    cited
+}
+
+#[test]
+fn contract_has_every_decision_that_is_cited() {
+    let contract = text("docs/contract.md");
+    let rows = contract.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next());
+    let rows: Vec<&str> = rows.filter(|word| word.len() > 1 && word.len() < 4).collect();
+    let known: BTreeSet<String> = rows.iter().map(|word| (*word).to_owned()).collect();
+    assert_eq!(known.len(), rows.len(), "a number is given twice");
+    let mut count = 0;
+    for file in sources(&[".rs", ".md", ".toml", ".yaml", ".txt"]) {
+        let Ok(text) = fs::read_to_string(&file) else { continue };
+        let cited = cited(&text);
+        count += cited.len();
+        let unknown: Vec<&String> = cited.difference(&known).collect();
+        assert!(unknown.is_empty(), "{}: {unknown:?}", file.display());
+    }
+    assert!(count > 60, "{count}");
+}
+
+#[test]
+fn no_document_outside_the_repository_is_cited() {
+    // Spelled in parts, so that this file does not cite them.
+    let outside = [["spec", "gateway.md"], ["spec", "explorer.md"], ["spec", "decisions"]];
+    let folders = ["shared", "research"].map(|folder| [folder, ""]);
+    for file in sources(&[".rs", ".md", ".toml", ".yaml"]) {
+        let Ok(text) = fs::read_to_string(&file) else { continue };
+        for parts in outside.iter().chain(&folders) {
+            let name = parts.join("/");
+            let cites = text.match_indices(&name).any(|(at, _)| {
+                let before = text[..at].chars().next_back();
+                before.is_none_or(|it| it.is_whitespace() || "`(./\"".contains(it))
+            });
+            assert!(!cites, "{} cites {name}", file.display());
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! `portolan methods`: what the gateway offers on each chain, and the page of documents about it.
+//!
+//! Leaves the sets to `chain` and what an operator makes of them to the configuration. Invariant:
+//! command and page show the same rows.
+
+use std::fmt::Write;
+
+use chain::{Chain, Guard, Heavy, Method};
+use serde::Serialize;
+
+use super::output::{Output, table};
+use crate::config::{Config, nearest};
+use crate::failure::Failure;
+
+/// The methods of one chain.
+#[derive(Debug, Serialize)]
+struct ChainMethods {
+    chain: &'static str,
+    methods: Vec<Row>,
+}
+
+/// One method, in the words of the command and of the page.
+#[derive(Debug, Serialize)]
+struct Row {
+    name: &'static str,
+    /// It hands in a transaction: never sent twice once a byte was written.
+    send: bool,
+    /// It counts against the cap of heavy calls.
+    heavy: &'static str,
+    /// A plain path of the node, called like any other method.
+    path: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alias_of: Option<&'static str>,
+    /// The argument whose range is bounded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<&'static str>,
+}
+
+impl Row {
+    fn of(method: &Method) -> Row {
+        let heavy = match method.heavy {
+            Heavy::Never => "no",
+            Heavy::Always => "yes",
+            Heavy::FromVerbosity2 => "from verbosity 2",
+        };
+        let range = method.guard.map(|guard| match guard {
+            Guard::LogRange => "blocks of a log filter",
+            Guard::HeaderRange => "headers",
+        });
+        let Method { name, send, path, alias_of, .. } = *method;
+        Row { name, send, heavy, path, alias_of, range }
+    }
+
+    /// What a reader must know besides the name.
+    fn notes(&self) -> String {
+        let mut notes = Vec::new();
+        if let Some(name) = self.alias_of {
+            notes.push(format!("another spelling of `{name}`"));
+        }
+        if self.send {
+            notes.push("hands in a transaction".into());
+        }
+        match self.heavy {
+            "no" => {}
+            "yes" => notes.push("heavy".into()),
+            from => notes.push(format!("heavy {from}")),
+        }
+        if self.path {
+            notes.push("plain path".into());
+        }
+        notes.extend(self.range.map(|range| format!("range of {range} bounded")));
+        notes.join(", ")
+    }
+}
+
+/// Prints the methods of one chain, or of all.
+///
+/// A configured chain is shown as it is offered (`methods`, `extra_methods`), any other with its
+/// whole set.
+pub(crate) fn run(config: &Config, slug: Option<&str>, output: Output) -> Result<(), Failure> {
+    let all: Vec<ChainMethods> = match slug {
+        Some(slug) => vec![offered(config, known(slug)?)],
+        None => chain::ALL.iter().map(|chain| offered(config, chain)).collect(),
+    };
+    Ok(output.print(&all, |all| people(all))?)
+}
+
+fn known(slug: &str) -> Result<&'static Chain, Failure> {
+    chain::find(slug).ok_or_else(|| {
+        Failure::new(nearest("chain", slug, chain::ALL.iter().map(|chain| chain.slug)))
+    })
+}
+
+fn offered(config: &Config, chain: &'static Chain) -> ChainMethods {
+    let served = config.served();
+    let methods = match served.iter().find(|served| served.chain == chain) {
+        Some(served) => served.offered.iter().map(Row::of).collect(),
+        None => chain.methods().iter().map(Row::of).collect(),
+    };
+    ChainMethods { chain: chain.slug, methods }
+}
+
+fn people(all: &[ChainMethods]) -> String {
+    let rows = all.iter().flat_map(|one| {
+        let row = |method: &Row| {
+            vec![one.chain.to_owned(), method.name.to_owned(), method.notes().replace('`', "")]
+        };
+        one.methods.iter().map(row)
+    });
+    table(&["chain", "method", "notes"], &rows.collect::<Vec<_>>())
+}
+
+/// `docs/methods.md`, made from the method files.
+pub fn page() -> String {
+    let mut page = String::from(BEGINNING);
+    for chain in chain::ALL {
+        let rows: Vec<Row> = chain.methods().iter().map(Row::of).collect();
+        // Writing to a string cannot fail.
+        let _ = write!(page, "\n## `{}`, {}: {}\n\n", chain.slug, chain.name, rows.len());
+        page += "| method | |\n|---|---|\n";
+        for row in &rows {
+            let _ = writeln!(page, "| `{}` | {} |", row.name, row.notes());
+        }
+    }
+    page.replace("|  |", "| |") + END
+}
+
+const BEGINNING: &str = "\
+# Methods of the gateway
+
+What each chain offers unless the operator narrows it (`methods` in `[chain.X]`) or widens it
+(`extra_methods`). `portolan methods [CHAIN]` prints what a configuration offers. Made from
+`crates/chain/methods/`; a test keeps it so.
+
+- Names are compared exactly. Parameters are the node's business, but for the ranges below.
+- *heavy*: such calls share a quarter of a node's slots, so they never stand in the way of others.
+- *hands in a transaction*: never sent twice once a byte of it was written; any other call is asked
+  of a second node if the first does not answer.
+- *range bounded*: `eth_getLogs` spans at most `gateway.log_range` blocks,
+  `get_block_headers_range` at most `gateway.header_range` headers.
+- Every call costs one unit and one token, a batch one of each for each call in it.
+";
+
+const END: &str = "
+## Plain paths of monerod
+
+They are called like any other method; `params` is the body that monerod would get on the path, and
+may be absent, `null`, `{}` or `[]` where it takes none. The path's answer stands in `result`:
+
+```console
+$ curl -s $URL/v1/rpc/xmr -H \"X-API-Key: $KEY\" -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"get_height\"}'
+$ curl -s $URL/v1/rpc/xmr -H \"X-API-Key: $KEY\" -d '{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"get_transactions\",\"params\":{\"txs_hashes\":[\"…\"],\"decode_as_json\":true}}'
+```
+";
