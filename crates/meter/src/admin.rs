@@ -107,6 +107,11 @@ impl Admin {
         Ok(Admin { folder, store, epoch, plans, clock })
     }
 
+    /// Whether a folder has a store already.
+    pub fn is_in(dir: &Path) -> bool {
+        Folder::database_in(dir).exists()
+    }
+
     /// Adds an account; plans default to Free.
     pub fn add_account(
         &self,

@@ -27,7 +27,12 @@ impl Folder {
 
     /// The database of accounts, keys and usage.
     pub(crate) fn database(&self) -> PathBuf {
-        self.0.join("portolan.sqlite")
+        Folder::database_in(&self.0)
+    }
+
+    /// Where the database of a folder is, or would be.
+    pub(crate) fn database_in(path: &Path) -> PathBuf {
+        path.join("portolan.sqlite")
     }
 
     /// The word that tells running servers of a change.

@@ -9,6 +9,7 @@ pub(crate) mod key;
 pub mod methods;
 pub(crate) mod output;
 pub(crate) mod plan;
+pub(crate) mod store;
 mod time;
 pub(crate) mod usage;
 
@@ -133,6 +134,9 @@ pub enum AccountCommand {
         /// Plan on the explorer
         #[arg(long, value_name = "PLAN", default_value = "Free")]
         explorer_plan: String,
+        /// Make a new store where neither a configuration nor a store is
+        #[arg(long)]
+        create_store: bool,
     },
     /// Change the plans of an account; in force within a second
     #[command(after_help = "Example:\n  portolan account plan lab --gateway-plan Pro")]

@@ -11,7 +11,8 @@ use clap::Parser;
 use serde_json::json;
 
 use crate::cli::output::Output;
-use crate::cli::{Cli, Command, account, check, index, key, methods, plan, usage};
+use crate::cli::store::Whereabouts;
+use crate::cli::{AccountCommand, Cli, Command, account, check, index, key, methods, plan, usage};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::{demo, serve};
@@ -43,17 +44,21 @@ fn carry_out(cli: &Cli) -> Result<ExitCode, Failure> {
     if let Command::Demo(args) = &cli.command {
         return demo::run(args, cli.config.as_deref(), output);
     }
-    let config = Config::load(cli.config.as_deref(), variables()?)?;
+    let variables = variables()?;
+    let create =
+        matches!(&cli.command, Command::Account(AccountCommand::Add { create_store: true, .. }));
+    let whereabouts = Whereabouts::of(cli.config.as_deref(), &variables, create);
+    let config = Config::load(cli.config.as_deref(), variables)?;
     match &cli.command {
         Command::Demo(_) => {}
         Command::Serve(args) => return serve::run(cli.config.as_deref(), config, &args.only),
         Command::Check => return check::run(&config, output),
         Command::Index(command) => return index::run(&config, command, output),
-        Command::Account(command) => account::run(&config, command, output)?,
-        Command::Key(command) => key::run(&config, command, output)?,
+        Command::Account(command) => account::run(&config, whereabouts, command, output)?,
+        Command::Key(command) => key::run(&config, whereabouts, command, output)?,
         Command::Plan(command) => plan::run(&config, command, output)?,
         Command::Methods { chain } => methods::run(&config, chain.as_deref(), output)?,
-        Command::Usage(args) => usage::run(&config, args, output)?,
+        Command::Usage(args) => usage::run(&config, whereabouts, args, output)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -60,7 +60,8 @@ fn keys_are_made_capped_rotated_revoked_and_listed() {
     let made = folder.json(&words);
     let (id, key) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
     assert_eq!((key.len(), &key[..4]), (42, "ptl_"));
-    assert_eq!(made.as_object().unwrap().len(), 2);
+    assert_eq!(made.as_object().unwrap().len(), 3);
+    assert!(made["store"].as_str().unwrap().ends_with("data"), "{made}");
     assert_eq!(folder.json(&["key", "cap", id, "7"])["daily_cap"], 7);
     assert_eq!(folder.json(&["key", "cap", id, "none"])["daily_cap"], json!(null));
     let next = folder.json(&["key", "rotate", id, "--overlap", "1h"]);
@@ -227,4 +228,65 @@ fn methods_are_listed_as_the_configuration_offers_them() {
     let wrong = folder.run(&["methods", "BTC"]);
     assert_eq!(wrong.code, 1);
     assert!(wrong.err.contains("the nearest known one is \"btc\""), "{}", wrong.err);
+}
+
+#[test]
+fn stores_are_named_and_never_made_by_chance() {
+    let folder = Folder::with("");
+    std::fs::remove_file(folder.path().join("portolan.toml")).unwrap();
+    for words in [
+        &["account", "add", "shop"][..],
+        &["account", "list"],
+        &["key", "add", "shop"],
+        &["usage", "shop"],
+    ] {
+        let refused = folder.run(words);
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(refused.err.contains("neither portolan.toml nor a store (data)"), "{refused:?}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{words:?}");
+    }
+    let made = folder.json(&["account", "add", "shop", "--create-store"]);
+    assert_eq!((&made["store"], &made["store_made"]), (&json!("data"), &json!(true)));
+    let key = folder.json(&["key", "add", "shop"]);
+    assert_eq!((&key["store"], &key["store_made"]), (&json!("data"), &json!(null)));
+    let shown = folder.run(&["account", "suspend", "shop"]);
+    assert!(shown.out.contains("Store: data\n"), "{}", shown.out);
+
+    let configured = Folder::with("[store]\ndir = \"elsewhere\"\n");
+    let made = configured.run(&["account", "add", "shop"]);
+    assert!(made.out.contains("elsewhere (new)"), "{}", made.out);
+}
+
+#[test]
+fn plans_that_are_gone_are_marked() {
+    let folder = Folder::with(LAB);
+    folder.json(&["account", "add", "shop", "--gateway-plan", "lab"]);
+    folder.configure("");
+    let listed = folder.json(&["account", "list"]);
+    assert_eq!(listed[0]["plans_not_configured"], json!(["lab"]));
+    let table = folder.run(&["account", "list"]);
+    assert!(table.out.contains("lab (not configured)"), "{}", table.out);
+    folder.json(&["account", "plan", "shop", "--gateway-plan", "none"]);
+    assert_eq!(folder.json(&["account", "list"])[0]["plans_not_configured"], json!(null));
+}
+
+#[test]
+fn scopes_of_a_key_are_held_against_what_is_known() {
+    let folder = Folder::with(
+        "[chain.btc]\nextra_methods = [\"uptime\"]\nnodes = [{ url = \"http://127.0.0.1:1\" }]\n",
+    );
+    folder.json(&["account", "add", "shop"]);
+    let add = |words: &[&str]| folder.run(&[&["key", "add", "shop"], words].concat());
+    for (words, told) in [
+        (&["--methods", "getblockcout"][..], "the nearest known one is \"getblockcount\""),
+        (&["--chains", "btx"], "the nearest known one is \"b"),
+        (&["--chains", "ltc", "--methods", "uptime"], "unknown method \"uptime\""),
+        (&["--chains", "btc", "--methods", "eth_call"], "unknown method \"eth_call\""),
+    ] {
+        let refused = add(words);
+        assert_eq!(refused.code, 1, "{words:?}: {refused:?}");
+        assert!(refused.err.contains(told), "{words:?}: {}", refused.err);
+    }
+    assert_eq!(add(&["--methods", "uptime,eth_call"]).code, 0);
+    assert_eq!(add(&["--chains", "btc", "--methods", "uptime,getblockcount"]).code, 0);
 }

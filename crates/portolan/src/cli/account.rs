@@ -1,21 +1,25 @@
 //! `portolan account`: who may use the services, on which plan.
 
-use meter::{AccountView, Admin, Clock};
+use meter::{AccountView, NO_PLAN, Plans};
+use serde::Serialize;
 
 use super::AccountCommand;
 use super::output::{Output, table};
+use super::store::{Changed, Whereabouts, open};
 use crate::config::Config;
 use crate::failure::Failure;
 
 /// Carries out an account command on the store.
 pub(crate) fn run(
     config: &Config,
+    whereabouts: Whereabouts,
     command: &AccountCommand,
     output: Output,
 ) -> Result<(), Failure> {
-    let admin = open(config)?;
+    let opened = open(config, whereabouts)?;
+    let (admin, plans) = (&opened.admin, config.plans());
     let changed = match command {
-        AccountCommand::Add { name, gateway_plan, explorer_plan } => {
+        AccountCommand::Add { name, gateway_plan, explorer_plan, .. } => {
             admin.add_account(name, Some(gateway_plan), Some(explorer_plan))?
         }
         AccountCommand::Plan { account, gateway_plan, explorer_plan } => {
@@ -24,27 +28,56 @@ pub(crate) fn run(
         AccountCommand::Suspend { account } => admin.suspend(account)?,
         AccountCommand::Resume { account } => admin.resume(account)?,
         AccountCommand::List => {
-            return Ok(output.print(&admin.list_accounts()?, |all| people(all))?);
+            let all = admin.list_accounts()?;
+            let all: Vec<Shown> = all.into_iter().map(|one| Shown::of(one, &plans)).collect();
+            return Ok(output.print(&all, |all| people(all))?);
         }
     };
-    Ok(output.print(&changed, |one| people(std::slice::from_ref(one)))?)
+    let changed = opened.changed(Shown::of(changed, &plans));
+    let told = |one: &Changed<Shown>| one.told(&people(std::slice::from_ref(&one.what)));
+    Ok(output.print(&changed, told)?)
 }
 
-/// Opens the store that the configuration names.
-pub(crate) fn open(config: &Config) -> Result<Admin, Failure> {
-    Ok(Admin::open(&config.store.dir, config.plans(), Clock::system())?)
+/// An account, and which of its plans the configuration has no longer.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    account: AccountView,
+    /// Such a plan is PLAN_UNAVAILABLE on the gateway (decision B16).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    plans_not_configured: Vec<String>,
 }
 
-fn people(accounts: &[AccountView]) -> String {
+impl Shown {
+    fn of(account: AccountView, plans: &Plans) -> Shown {
+        let gone = |name: &&String| *name != NO_PLAN && plans.find(name).is_none();
+        let mut plans_not_configured: Vec<String> = [&account.gateway_plan, &account.explorer_plan]
+            .into_iter()
+            .filter(gone)
+            .cloned()
+            .collect();
+        plans_not_configured.dedup();
+        Shown { account, plans_not_configured }
+    }
+
+    /// A plan's name for people.
+    fn plan(&self, name: &String) -> String {
+        let mark = if self.plans_not_configured.contains(name) { " (not configured)" } else { "" };
+        format!("{name}{mark}")
+    }
+}
+
+fn people(accounts: &[Shown]) -> String {
     if accounts.is_empty() {
         return "no account yet; add one with: portolan account add NAME".into();
     }
-    let row = |account: &AccountView| {
+    let row = |shown: &Shown| {
+        let account = &shown.account;
         vec![
             account.id.clone(),
             account.name.clone(),
-            account.gateway_plan.clone(),
-            account.explorer_plan.clone(),
+            shown.plan(&account.gateway_plan),
+            shown.plan(&account.explorer_plan),
             if account.suspended { "suspended" } else { "active" }.into(),
             account.created_at.to_string(),
         ]

@@ -5,23 +5,32 @@ use std::time::Duration;
 use jiff::Timestamp;
 use meter::{KeyOptions, KeyView, NewKeyView, Scopes, Utc};
 
-use super::account::open;
 use super::output::{Output, number, table};
+use super::store::{Changed, Whereabouts, open};
 use super::{KeyCommand, time};
-use crate::config::Config;
+use crate::config::{Config, nearest};
 use crate::failure::Failure;
 
 /// Carries out a key command on the store.
-pub(crate) fn run(config: &Config, command: &KeyCommand, output: Output) -> Result<(), Failure> {
-    let admin = open(config)?;
+pub(crate) fn run(
+    config: &Config,
+    whereabouts: Whereabouts,
+    command: &KeyCommand,
+    output: Output,
+) -> Result<(), Failure> {
+    let opened = open(config, whereabouts)?;
+    let admin = &opened.admin;
     let changed = match command {
         KeyCommand::Add { account, .. } => {
-            return Ok(output.print(&admin.add_key(account, options(command)?)?, new)?);
+            known(config, command)?;
+            let made = opened.changed(admin.add_key(account, options(command)?)?);
+            return Ok(output.print(&made, new)?);
         }
         KeyCommand::Rotate { key_id, overlap } => {
             let overlap = time::span(overlap).map_err(Failure::new)?;
             let overlap = Duration::try_from(overlap)?;
-            return Ok(output.print(&admin.rotate(key_id, overlap)?, new)?);
+            let made = opened.changed(admin.rotate(key_id, overlap)?);
+            return Ok(output.print(&made, new)?);
         }
         KeyCommand::List { account } => {
             return Ok(output.print(&admin.list_keys(account)?, |all| people(all))?);
@@ -29,7 +38,27 @@ pub(crate) fn run(config: &Config, command: &KeyCommand, output: Output) -> Resu
         KeyCommand::Cap { key_id, cap } => admin.set_cap(key_id, *cap)?,
         KeyCommand::Revoke { key_id } => admin.revoke(key_id)?,
     };
-    Ok(output.print(&changed, |one| people(std::slice::from_ref(one)))?)
+    let told = |one: &Changed<KeyView>| one.told(&people(std::slice::from_ref(&one.what)));
+    Ok(output.print(&opened.changed(changed), told)?)
+}
+
+/// Are the chains and methods of `key add` ones that exist, on the chains that it names or else on
+/// any? Methods that the operator offers besides (`extra_methods`) do.
+fn known(config: &Config, command: &KeyCommand) -> Result<(), Failure> {
+    let KeyCommand::Add { chains, methods, .. } = command else { return Ok(()) };
+    if let Some(slug) = chains.iter().find(|slug| chain::find(slug).is_none()) {
+        let slugs = chain::ALL.iter().map(|chain| chain.slug);
+        return Err(Failure::new(format!("--chains: {}", nearest("chain", slug, slugs))));
+    }
+    let in_scope = |slug: &str| chains.is_empty() || chains.iter().any(|one| one == slug);
+    let all = chain::ALL.iter().filter(|chain| in_scope(chain.slug));
+    let mut names: Vec<&str> = all.flat_map(|it| it.methods().iter().map(|it| it.name)).collect();
+    let extra = config.chain.iter().filter(|(slug, _)| in_scope(slug));
+    names.extend(extra.flat_map(|(_, chain)| chain.extra_methods.iter().map(String::as_str)));
+    match methods.iter().find(|method| !names.contains(&method.as_str())) {
+        Some(odd) => Err(Failure::new(format!("--methods: {}", nearest("method", odd, names)))),
+        None => Ok(()),
+    }
 }
 
 /// What `key add` asks for.
@@ -64,12 +93,13 @@ pub(crate) fn utc(moment: Result<Timestamp, String>) -> Result<Utc, Failure> {
         .map_err(|_| Failure::new("times before 1970 are not known"))
 }
 
-fn new(key: &NewKeyView) -> String {
-    format!(
+fn new(made: &Changed<NewKeyView>) -> String {
+    let key = &made.what;
+    made.told(&format!(
         "{}  {}\nKeep it now: only its hash is stored, and it is never shown again.",
         key.id,
         key.key.reveal()
-    )
+    ))
 }
 
 fn people(keys: &[KeyView]) -> String {

@@ -3,20 +3,25 @@
 use jiff::Timestamp;
 use meter::{HourView, ServiceUsage, UsageView};
 
-use super::account::open;
 use super::key::utc;
 use super::output::{Output, number, table};
+use super::store::{Whereabouts, open};
 use super::{UsageArgs, time};
 use crate::config::Config;
 use crate::failure::Failure;
 
 /// Prints the units of an account, as its quotas count them.
-pub(crate) fn run(config: &Config, args: &UsageArgs, output: Output) -> Result<(), Failure> {
+pub(crate) fn run(
+    config: &Config,
+    whereabouts: Whereabouts,
+    args: &UsageArgs,
+    output: Output,
+) -> Result<(), Failure> {
     let since = match &args.since {
         Some(text) => Some(utc(time::moment_before(text, Timestamp::now()))?),
         None => None,
     };
-    let usage = open(config)?.usage(&args.account, since)?;
+    let usage = open(config, whereabouts)?.admin.usage(&args.account, since)?;
     Ok(output.print(&usage, people)?)
 }
 

@@ -1,0 +1,84 @@
+//! The store that an administration command works on, and saying which that was.
+//!
+//! Leaves what is done with it to the commands. Invariant: no store is made in a folder that has
+//! neither a configuration nor a store, unless that was asked for: no server would know its keys.
+
+use std::path::{Path, PathBuf};
+
+use meter::{Admin, Clock};
+use serde::Serialize;
+
+use crate::config::{Config, DEFAULT_FILE};
+use crate::failure::Failure;
+
+/// How a command comes to its store.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Whereabouts {
+    /// A configuration was named, found, or given by the environment.
+    pub(crate) configured: bool,
+    /// A store may be made although nothing is configured.
+    pub(crate) create: bool,
+}
+
+impl Whereabouts {
+    /// Of the words of a command line: the file it names, and the variables that concern us.
+    pub(crate) fn of(named: Option<&Path>, variables: &[(String, String)], create: bool) -> Self {
+        let said =
+            variables.iter().any(|(name, _)| name.eq_ignore_ascii_case("PORTOLAN__STORE__DIR"));
+        let configured = named.is_some() || said || Path::new(DEFAULT_FILE).exists();
+        Whereabouts { configured, create }
+    }
+}
+
+/// An open store.
+pub(crate) struct Opened {
+    pub(crate) admin: Admin,
+    store: PathBuf,
+    store_made: bool,
+}
+
+/// What a command changed, and in which store.
+#[derive(Serialize)]
+pub(crate) struct Changed<T> {
+    #[serde(flatten)]
+    pub(crate) what: T,
+    /// The folder of the store.
+    store: PathBuf,
+    /// It was not there before.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    store_made: bool,
+}
+
+/// Opens the store that the configuration names.
+///
+/// # Errors
+/// It cannot be opened, or there is nothing that says that it should be made.
+pub(crate) fn open(config: &Config, whereabouts: Whereabouts) -> Result<Opened, Failure> {
+    let store = config.store.dir.clone();
+    let store_made = !Admin::is_in(&store);
+    if store_made && !whereabouts.configured && !whereabouts.create {
+        return Err(Failure::new(format!(
+            "neither {DEFAULT_FILE} nor a store ({}) is in this folder, so no server would know \
+             what this makes: name the configuration with -c FILE, or let `account add` make a \
+             store with --create-store",
+            store.display()
+        )));
+    }
+    let admin = Admin::open(&store, config.plans(), Clock::system())?;
+    Ok(Opened { admin, store, store_made })
+}
+
+impl Opened {
+    /// Says in which store something was changed.
+    pub(crate) fn changed<T>(&self, what: T) -> Changed<T> {
+        Changed { what, store: self.store.clone(), store_made: self.store_made }
+    }
+}
+
+impl<T> Changed<T> {
+    /// A line for people below what was changed.
+    pub(crate) fn told(&self, what: &str) -> String {
+        let made = if self.store_made { " (new)" } else { "" };
+        format!("{}\nStore: {}{made}\n", what.trim_end(), self.store.display())
+    }
+}
