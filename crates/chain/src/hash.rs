@@ -1,4 +1,4 @@
-//! 32-byte hashes of blocks and transactions, and the double SHA-256 that most of them are.
+//! 32-byte hashes of blocks and transactions, and the hashes that most of them are.
 //!
 //! Invariant: bytes are held in wire order, which is the order in which they are hashed; text is
 //! in display order, the reverse.
@@ -7,6 +7,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
+
+use crate::blake256::blake256;
 
 /// The hash of a block or a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -33,6 +35,11 @@ impl Hash32 {
             inner.update(part);
         }
         Hash32(Sha256::digest(inner.finalize()).into())
+    }
+
+    /// BLAKE-256 of the parts, one after the other.
+    pub fn blake256(parts: &[&[u8]]) -> Hash32 {
+        Hash32(blake256(parts))
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod address;
 mod address_params;
+mod blake256;
 mod chain;
 mod chains;
 mod hash;

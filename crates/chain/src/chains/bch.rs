@@ -9,7 +9,7 @@
 
 use std::sync::LazyLock;
 
-use crate::utxo::{Format, KeyPushes, ScriptRules, WitnessNames};
+use crate::utxo::{Format, KeyPushes, Layout, ScriptRules, WitnessNames};
 use crate::{
     AddressParams, BitcoinAddresses, CashAddr, Chain, Dialect, Family, ForkBlock, MethodSet,
     Network, NetworkKind, method_file,
@@ -29,6 +29,7 @@ pub(super) static CHAIN: Chain = Chain {
 };
 
 const FORMAT: Format = Format {
+    layout: Layout::Plain,
     witness: false,
     mweb: false,
     aux_pow: false,

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use crate::utxo::{Format, KeyPushes, ScriptRules, WitnessNames};
+use crate::utxo::{Format, KeyPushes, Layout, ScriptRules, WitnessNames};
 use crate::{
     AddressParams, BitcoinAddresses, Chain, Dialect, Family, ForkBlock, MethodSet, Network,
     NetworkKind, method_file,
@@ -25,6 +25,7 @@ pub(super) static CHAIN: Chain = Chain {
 };
 
 const FORMAT: Format = Format {
+    layout: Layout::Plain,
     witness: true,
     mweb: false,
     aux_pow: false,

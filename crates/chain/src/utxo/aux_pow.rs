@@ -5,7 +5,7 @@
 
 use super::byte_reader::{ByteReader, DecodeError};
 use super::format::Format;
-use super::header::Header;
+use super::header::PLAIN_BYTES;
 use super::transaction::{Place, Transaction};
 
 /// The version bit that says that the proof follows.
@@ -28,6 +28,6 @@ pub(super) fn skip(reader: &mut ByteReader<'_>, format: &Format) -> Result<(), D
         reader.take(hashes * 32)?;
         reader.i32()?;
     }
-    reader.take(Header::BYTES)?;
+    reader.take(PLAIN_BYTES)?;
     Ok(())
 }

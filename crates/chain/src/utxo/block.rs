@@ -34,7 +34,7 @@ impl<'a> Block<'a> {
     /// its header commits to is left to [`Block::is_whole`].
     pub fn decode(raw: &'a [u8], format: &Format) -> Result<Block<'a>, DecodeError> {
         let mut reader = ByteReader::new(raw);
-        let header = Header::read(&mut reader)?;
+        let header = Header::read(&mut reader, format)?;
         if format.aux_pow && aux_pow::follows(header.version) {
             aux_pow::skip(&mut reader, format)?;
         }

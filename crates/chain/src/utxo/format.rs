@@ -5,6 +5,8 @@
 /// The format of a chain's blocks, transactions and scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
+    /// How headers and transactions are written and named.
+    pub layout: Layout,
     /// Transactions may carry witnesses (BIP 144); `vsize` means something.
     pub witness: bool,
     /// Transactions and blocks may carry MimbleWimble extension data (LIP 3).
@@ -15,6 +17,20 @@ pub struct Format {
     pub tokens: bool,
     /// How the chain's node names output scripts.
     pub scripts: ScriptRules,
+}
+
+/// How headers and transactions are written, and by which hashes they are named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Bitcoin's: a header of 80 bytes, double SHA-256.
+    Plain,
+    /// Transactions move value into and out of shielded pools, beside inputs and outputs; a header
+    /// ends with an Equihash solution of its own length. Double SHA-256, from version 5 of a
+    /// transaction on a tree of BLAKE2b hashes (ZIP 244).
+    Shielded,
+    /// Holders of stakes vote on blocks: a header of 180 bytes, two trees of transactions, what
+    /// signs a transaction apart from what it does. BLAKE-256.
+    Staked,
 }
 
 /// How a node names output scripts.

@@ -89,8 +89,8 @@ proptest! {
         for (format, _) in formats() {
             touch(&raw, &format);
             touch_script(&raw, &format);
+            let _ = Header::decode(&raw, &format);
         }
-        let _ = Header::decode(&raw);
     }
 
     #[test]

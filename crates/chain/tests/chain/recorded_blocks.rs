@@ -39,7 +39,11 @@ fn check_block(recording: &Recording, raw: &[u8], json: &Value) {
     assert_eq!(json["merkleroot"], block.header.merkle_root.to_string());
     assert_eq!(json["version"], block.header.version);
     assert_eq!(json["time"], block.header.time);
-    assert_eq!(json["nonce"], block.header.nonce);
+    assert_eq!(json["nonce"].to_string(), block.header.nonce.to_string());
+    assert_eq!(
+        block.header.hash_of_fields(&recording.chain.format.unwrap()),
+        Some(block.header.hash)
+    );
     assert_eq!(json["bits"], format!("{:08x}", block.header.bits));
     assert_eq!(json["size"], block.size, "{}", block.header.hash);
     if let Some(previous) = json["previousblockhash"].as_str() {

@@ -41,7 +41,7 @@ impl BlockRow {
             version: header.version,
             time: header.time,
             bits: header.bits,
-            nonce: header.nonce,
+            nonce: header.nonce.number().unwrap_or_default(),
             first_txnum,
             tx_count: block.transactions.len() as u32,
             size: block.size as u64,

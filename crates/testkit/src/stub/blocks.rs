@@ -56,8 +56,14 @@ pub(super) fn block_header(ledger: &Ledger, params: &[Value]) -> Outcome {
     let block = find_block(ledger, params)?;
     Ok(match detail(params.get(1), Detail::Json)? {
         Detail::Json => header_json(ledger, &block).to_string(),
-        Detail::Hex => quoted(const_hex::encode(&block.raw[..Header::BYTES])),
+        Detail::Hex => quoted(const_hex::encode(header_bytes(ledger, &block))),
     })
+}
+
+fn header_bytes<'b>(ledger: &Ledger, block: &'b Stored) -> &'b [u8] {
+    let header = Header::at_front(&block.raw, &ledger.format);
+    let (_, length) = header.expect("it was read when the block was taken");
+    &block.raw[..length]
 }
 
 fn header_json(ledger: &Ledger, block: &Stored) -> Value {
@@ -72,7 +78,7 @@ fn header_json(ledger: &Ledger, block: &Stored) -> Value {
         "merkleroot": header.merkle_root.to_string(),
         "time": header.time,
         "mediantime": median_time(ledger, block),
-        "nonce": header.nonce,
+        "nonce": header.nonce.number(),
         "bits": format!("{:08x}", header.bits),
         "difficulty": difficulty(header.bits),
         "chainwork": chain_work(block),

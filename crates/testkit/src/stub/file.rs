@@ -24,11 +24,11 @@ pub(super) fn load(path: &Path, ledger: &mut Ledger) -> io::Result<()> {
     while !rest.is_empty() {
         let length = rest.first_chunk::<4>().ok_or_else(cut_off)?;
         let end = (u32::from_le_bytes(*length) as usize).checked_add(4).ok_or_else(cut_off)?;
-        if end > rest.len() || end < 4 + Header::BYTES {
+        if end > rest.len() {
             return Err(cut_off());
         }
         let block = rest.split_to(end).slice(4..);
-        let header = Header::decode(&block[..Header::BYTES]).map_err(invalid)?;
+        let (header, _) = Header::at_front(&block, &ledger.format).map_err(invalid)?;
         if header.previous != ledger.tip().header.hash {
             return Err(invalid(format!("block {} stands on another one", header.hash)));
         }
