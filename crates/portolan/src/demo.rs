@@ -4,6 +4,8 @@
 //! says what to try. Invariant: it needs nothing that is not in the program, and leaves nothing
 //! behind but the folder it was told to use.
 
+mod samples;
+
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
@@ -11,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use index::ChainIndex;
 use meter::{Admin, Clock, KeyOptions, PlanConfig};
 use node::NodeConfig;
 use replay::{Replay, ReplayOptions};
+use samples::Sample;
 use serde_json::json;
 
 use crate::cli::DemoArgs;
@@ -91,10 +93,14 @@ async fn demo(
         () = signals.end() => return Ok(ExitCode::SUCCESS),
     };
     let gateway = format!("http://{}", house.gateway_address());
-    let explorer = house.explorer_address().map(|address| format!("http://{address}"));
-    let explorer = explorer.unwrap_or_default();
+    let address = house.explorer_address();
+    let explorer = address.map(|address| format!("http://{address}")).unwrap_or_default();
+    let samples = match address {
+        Some(address) if !output.json => samples::samples(address, &key).await,
+        _ => Vec::new(),
+    };
     let line = json!({ "gateway": gateway, "explorer": explorer, "key": key });
-    output.print(&line, |_| what_to_try(&gateway, &explorer, &key))?;
+    output.print(&line, |_| what_to_try(&gateway, &explorer, &key, &samples))?;
     signals.end().await;
     let code = end(house, signals, Duration::ZERO).await;
     drop(nodes);
@@ -141,10 +147,11 @@ fn fresh_key(config: &Config) -> Result<String, Failure> {
     Ok(admin.add_key(NAME, options)?.key.reveal().to_owned())
 }
 
-/// What a person reads: a call for each chain.
-fn what_to_try(gateway: &str, explorer: &str, key: &str) -> String {
+/// What a person reads: a call for each chain, and what to look at on the explorer.
+fn what_to_try(gateway: &str, explorer: &str, key: &str, samples: &[Sample]) -> String {
     let mut text = format!(
-        "Portolan serves nine recorded nodes. A key without quotas, for this demo alone:\n\n  export KEY={key}\n\nThe height of each chain's tip:\n\n"
+        "Portolan serves nine recorded nodes. A key without quotas, for this demo alone:\n\n  \
+         export KEY={key} URL={gateway} API={explorer}/api/v1\n\nThe height of each chain's tip:\n\n"
     );
     for chain in chain::ALL {
         let call = format!(
@@ -153,19 +160,22 @@ fn what_to_try(gateway: &str, explorer: &str, key: &str) -> String {
             if matches!(chain.family, chain::Family::Ring) { "{}" } else { "[]" },
         );
         text += &format!(
-            "  curl -s {gateway}/v1/rpc/{} -H \"X-API-Key: $KEY\" -d '{call}'   # {}\n",
+            "  curl -s $URL/v1/rpc/{} -H \"X-API-Key: $KEY\" -d '{call}'   # {}\n",
             chain.slug, chain.name
         );
     }
     text +=
-        "\nThe explorer's status of the five chains that it indexes, and what to look at next:\n\n";
-    for chain in chain::ALL.iter().filter(|chain| ChainIndex::is_kept_of(chain)) {
-        text +=
-            &format!("  curl -s {explorer}/api/v1/{}/status -H \"X-API-Key: $KEY\"\n", chain.slug);
+        "\nThe explorer of the chains that are indexed, an address and a transaction of each:\n\n";
+    for Sample { chain, address, transaction } in samples {
+        let paths = [
+            Some("status".to_owned()),
+            address.as_ref().map(|address| format!("address/{address}")),
+            Some(format!("tx/{transaction}")),
+        ];
+        for path in paths.into_iter().flatten() {
+            text += &format!("  curl -s $API/{}/{path} -H \"X-API-Key: $KEY\"\n", chain.slug);
+        }
     }
-    text += &format!(
-        "  curl -s '{explorer}/api/v1/btc/blocks?limit=3' -H \"X-API-Key: $KEY\"\n  curl -s {explorer}/api/v1/btc/block/105/txs -H \"X-API-Key: $KEY\"\n"
-    );
     text + "\nControl-C stops it."
 }
 

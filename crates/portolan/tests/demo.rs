@@ -94,8 +94,20 @@ fn people_are_told_what_to_try() {
         text += &line;
     }
     assert_eq!(text.matches("/v1/rpc/").count(), 9, "{text}");
-    assert_eq!(text.matches("/status -H").count(), 5, "{text}");
-    assert!(text.contains("export KEY=ptl_"), "{text}");
+    let word = |name: &str| {
+        let (_, behind) = text.split_once(name).unwrap();
+        behind.split_whitespace().next().unwrap()
+    };
+    let (key, api) = (word("export KEY="), word("API=http://"));
+    assert!(key.starts_with("ptl_") && word("URL=http://").contains(':'), "{text}");
+    let (host, base) = api.split_once('/').unwrap();
+    let shown: Vec<&str> = text.split("$API").skip(1).collect();
+    assert!(shown.len() >= 15, "{text}");
+    for shown in shown {
+        let path = shown.split_whitespace().next().unwrap();
+        let answer = ask(host.parse().unwrap(), &format!("/{base}{path}"), key);
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+    }
     demo.signal("INT");
     assert!(demo.wait().success());
 }
