@@ -37,7 +37,7 @@ pub(crate) fn run(
     output: Output,
 ) -> Result<ExitCode, Failure> {
     let base = Config::of_demo(file, variables()?)?;
-    log::start(&base.log);
+    let _log = log::start(&base.log);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let temporary = match args.dir {
         Some(_) => None,

@@ -1,21 +1,63 @@
 //! The log: where it goes and what a line looks like.
 //!
 //! Always standard error, so that results on standard output stay clean. What may be said in a
-//! line is the business of whoever says it (decision B15).
+//! line is the business of whoever says it (decision B15). Invariant: whoever logs never waits for
+//! the reader of the log and never learns that there is none; lines that cannot be written are
+//! lost, and counted.
 
-use std::io;
+mod queue;
+
+use std::os::fd::AsFd;
+use std::time::Duration;
 
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogConfig, LogFormat};
+pub(crate) use queue::lost_lines;
+use queue::{Lines, Queue};
+
+/// How long the end of the program waits for the last lines to be written.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
+/// A log that was begun; dropping it writes the last lines.
+#[must_use]
+pub(crate) struct Log(Lines);
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.0.wait(LAST_LINES);
+    }
+}
 
 /// Begins to log. A second call changes nothing.
-pub fn start(config: &LogConfig) {
+pub(crate) fn start(config: &LogConfig) -> Log {
     let filter = EnvFilter::try_new(&config.level).unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
-    // It fails only if a log was started before, as tests in one process do.
-    let _ = match config.format {
-        LogFormat::Text => log.with_ansi(false).try_init(),
+    let (lines, queue) = Queue::new();
+    // Its own descriptor: a writer that waits must hold no lock of the standard library's.
+    if let Ok(descriptor) = std::io::stderr().as_fd().try_clone_to_owned() {
+        queue.write_to(std::fs::File::from(descriptor));
+    }
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .log_internal_errors(false)
+        .with_writer(lines.clone());
+    let begun = match config.format {
+        LogFormat::Text => log.try_init(),
         LogFormat::Json => log.json().flatten_event(true).try_init(),
     };
+    // It fails only if a log was started before, as tests in one process do.
+    if begun.is_ok() {
+        std::panic::set_hook(Box::new(tell_panic));
+    }
+    Log(lines)
+}
+
+/// A panic is a fault of ours; it is told in the log, like everything else.
+fn tell_panic(panic: &std::panic::PanicHookInfo<'_>) {
+    let place = panic.location().map(ToString::to_string).unwrap_or_default();
+    let text = panic.payload_as_str().unwrap_or("no text");
+    let thread = std::thread::current();
+    let thread = thread.name().unwrap_or("unnamed");
+    tracing::error!(place, thread, "a fault of the program: {text}");
 }

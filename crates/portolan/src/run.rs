@@ -4,13 +4,12 @@
 //! With `--json` a failure is `{"error":TEXT}` on standard output besides.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
 use serde_json::json;
 
-use crate::cli::output::Output;
+use crate::cli::output::{Output, complain};
 use crate::cli::store::Whereabouts;
 use crate::cli::{AccountCommand, Cli, Command, account, check, index, key, methods, plan, usage};
 use crate::config::Config;
@@ -88,7 +87,7 @@ fn misunderstood(error: &clap::Error, json: bool) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let text = error.render().to_string();
-    eprint!("{text}");
+    complain(&text);
     if json {
         let line = text.lines().next().unwrap_or_default();
         print_error(line.trim_start_matches("error: "));
@@ -97,7 +96,7 @@ fn misunderstood(error: &clap::Error, json: bool) -> ExitCode {
 }
 
 fn report(text: &str, json: bool) {
-    eprintln!("portolan: {text}");
+    complain(&format!("portolan: {text}"));
     if json {
         print_error(text);
     }
@@ -105,5 +104,5 @@ fn report(text: &str, json: bool) {
 
 fn print_error(text: &str) {
     // Nobody is left to tell if standard output is closed.
-    let _ = writeln!(std::io::stdout(), "{}", json!({ "error": text }));
+    let _ = Output { json: true }.print(&json!({ "error": text }), |_| String::new());
 }

@@ -10,6 +10,7 @@ mod explorers;
 mod health;
 mod health_page;
 mod house;
+mod program_metrics;
 pub(crate) mod rebuilt;
 mod signals;
 
@@ -33,7 +34,7 @@ pub(crate) fn run(
     config: Config,
     only: &[ServiceName],
 ) -> Result<ExitCode, Failure> {
-    log::start(&config.log);
+    let _log = log::start(&config.log);
     if only.contains(&ServiceName::Console) {
         return Err(Failure::new("the console is not built yet"));
     }

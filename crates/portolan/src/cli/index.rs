@@ -65,7 +65,7 @@ struct Done {
 }
 
 fn rebuild(config: &Config, slug: &str, output: Output) -> Result<ExitCode, Failure> {
-    log::start(&config.log);
+    let _log = log::start(&config.log);
     let served = served(config, slug)?;
     let dir = rebuilt::folder(&config.store.dir, slug);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

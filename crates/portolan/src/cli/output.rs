@@ -1,7 +1,7 @@
-//! Results on standard output: one JSON value, or a table for people.
+//! Results on standard output: one JSON value, or a table for people. Complaints beside it.
 //!
-//! Leaves what a result is to the commands. Invariant: with `--json` a command prints exactly one
-//! value and a newline.
+//! Leaves what a result is to the commands. Invariants: with `--json` a command prints exactly one
+//! value and a newline; a reader that has gone away is no error, here or anywhere.
 
 use std::io::{self, Write};
 
@@ -18,17 +18,32 @@ impl Output {
     /// Prints `value` as JSON, or what `people` makes of it.
     ///
     /// # Errors
-    /// Standard output is closed or full.
+    /// Standard output is full or failing. A reader that has gone away is no error.
     pub fn print<T: Serialize>(
         self,
         value: &T,
         people: impl FnOnce(&T) -> String,
     ) -> io::Result<()> {
         let text = if self.json { serde_json::to_string(value)? } else { people(value) };
-        let mut out = io::stdout().lock();
-        out.write_all(text.trim_end().as_bytes())?;
-        out.write_all(b"\n")?;
-        out.flush()
+        unless_closed(write_line(io::stdout().lock(), text.trim_end()))
+    }
+}
+
+/// Says something to people, on standard error. Nobody is left to tell where that fails.
+pub(crate) fn complain(text: &str) {
+    let _ = write_line(io::stderr().lock(), text.trim_end());
+}
+
+fn write_line(mut out: impl Write, text: &str) -> io::Result<()> {
+    out.write_all(text.as_bytes())?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+fn unless_closed(written: io::Result<()>) -> io::Result<()> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
     }
 }
 

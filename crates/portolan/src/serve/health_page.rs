@@ -9,6 +9,8 @@ use node::{NodeState, Pool};
 use prometheus::{IntGaugeVec, Opts, Registry, TextEncoder};
 use serde::Serialize;
 
+use super::program_metrics::program;
+
 /// Readiness of the process.
 #[derive(Serialize)]
 struct Readiness {
@@ -83,13 +85,15 @@ fn node_view(state: NodeState) -> NodeView {
     }
 }
 
-/// Returns the page of Prometheus: what the services count, and a line for each node.
+/// Returns the page of Prometheus: what the services count, a line for each node, and what is to
+/// be told of the program.
 pub(super) fn metrics<'a>(
     services: impl IntoIterator<Item = &'a Registry>,
     pools: &[Arc<Pool>],
 ) -> String {
     let mut families: Vec<_> = services.into_iter().flat_map(Registry::gather).collect();
     families.extend(nodes(pools).gather());
+    families.extend(program().gather());
     TextEncoder::new().encode_to_string(&families).unwrap_or_default()
 }
 
@@ -101,9 +105,10 @@ fn nodes(pools: &[Arc<Pool>]) -> Registry {
         registry.register(Box::new(gauge.clone())).expect("each name is registered once");
         gauge
     };
-    let usable = gauge("node_usable", "1 if calls go to the node");
-    let height = gauge("node_height_blocks", "Height of the node's best block");
-    let in_flight = gauge("node_in_flight_calls", "Calls that hold a slot or wait for one");
+    let usable = gauge("portolan_node_usable", "1 if calls go to the node");
+    let height = gauge("portolan_node_height_blocks", "Height of the node's best block");
+    let in_flight =
+        gauge("portolan_node_in_flight_calls", "Calls that hold a slot or wait for one");
     for pool in pools {
         for (place, state) in pool.states().iter().enumerate() {
             let place = place.to_string();

@@ -7,7 +7,7 @@ use node::{Pool, Tried, Weight};
 use serde::Serialize;
 
 use super::{read_only, served};
-use crate::cli::output::{Output, number};
+use crate::cli::output::{Output, complain, number};
 use crate::config::{Config, Served};
 use crate::failure::Failure;
 
@@ -38,7 +38,7 @@ pub(super) fn verify(config: &Config, slug: &str, output: Output) -> Result<Exit
         .verify(|progress: Progress| {
             if progress.step != told {
                 told = progress.step;
-                eprintln!("portolan: walking the {told}");
+                complain(&format!("portolan: walking the {told}"));
             }
         })
         .map_err(|error| Failure::new(error.to_string()))?;
