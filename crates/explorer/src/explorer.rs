@@ -85,12 +85,6 @@ impl Explorer {
 
     /// What Prometheus is told.
     pub fn metrics(&self) -> &Metrics {
-        let state = self.state();
-        for service in state.chains.iter().flatten() {
-            if let Some(index) = &service.index {
-                self.metrics.index(service.chain, &index.standing());
-            }
-        }
         self.metrics.set_in_flight(self.in_flight());
         &self.metrics
     }

@@ -1,14 +1,13 @@
 //! Counters of the explorer, for Prometheus.
 //!
-//! Invariant: every label comes from a closed set.
+//! Leaves how the indexes stand to the program. Invariant: every label comes from a closed set.
 
 use std::time::Duration;
 
 use chain::Chain;
 use http::StatusCode;
-use index::Standing;
 use listen::{Counters, Labels};
-use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
+use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
 
 use crate::path::Endpoint;
 use crate::refusal::Reason;
@@ -28,10 +27,6 @@ pub struct Metrics {
 
 struct PerChain {
     endpoints: Vec<IntCounter>,
-    height: IntGauge,
-    in_sync: IntGauge,
-    mempool: IntGauge,
-    stopped: IntGauge,
 }
 
 impl Default for Metrics {
@@ -52,29 +47,16 @@ impl Metrics {
             buckets_secs: &BUCKETS_SECS,
         };
         let counters = Counters::register(&registry, &labels);
-        let requests = Opts::new("explorer_requests_total", "Charged requests by endpoint");
+        let requests =
+            Opts::new("portolan_explorer_requests_total", "Charged requests by endpoint");
         let requests = IntCounterVec::new(requests, &["chain", "endpoint"]);
         let requests = requests.expect("the name and labels are valid");
         register(&registry, requests.clone());
-        let gauge = |name: &str, help: &str| {
-            let gauge = IntGaugeVec::new(Opts::new(name, help), &["chain"]);
-            let gauge = gauge.expect("the name and label are valid");
-            register(&registry, gauge.clone());
-            gauge
-        };
-        let height = gauge("index_height", "Height of the index's tip");
-        let in_sync = gauge("index_in_sync", "1 while the index is at its node's best block");
-        let mempool = gauge("index_mempool_transactions", "Transactions that wait");
-        let stopped = gauge("index_stopped", "1 while something keeps blocks from the index");
         let per_chain = |chain: &&'static Chain| PerChain {
             endpoints: Endpoint::ALL
                 .iter()
                 .map(|endpoint| requests.with_label_values(&[chain.slug, endpoint.name()]))
                 .collect(),
-            height: height.with_label_values(&[chain.slug]),
-            in_sync: in_sync.with_label_values(&[chain.slug]),
-            mempool: mempool.with_label_values(&[chain.slug]),
-            stopped: stopped.with_label_values(&[chain.slug]),
         };
         Metrics { chains: chain::ALL.iter().map(per_chain).collect(), counters, registry }
     }
@@ -100,15 +82,6 @@ impl Metrics {
     /// Counts an answer, and its time where the chain is known.
     pub(crate) fn answer(&self, chain: Option<&Chain>, status: StatusCode, took: Duration) {
         self.counters.answer(chain.map(|chain| chain.ordinal), status, took);
-    }
-
-    /// Tells how an index stands.
-    pub(crate) fn index(&self, chain: &Chain, standing: &Standing) {
-        let Some(per_chain) = self.chains.get(chain.ordinal) else { return };
-        per_chain.height.set(standing.height.into());
-        per_chain.in_sync.set(standing.in_sync.into());
-        per_chain.mempool.set(i64::try_from(standing.mempool_count).unwrap_or(i64::MAX));
-        per_chain.stopped.set(standing.stopped.is_some().into());
     }
 
     /// Tells how many requests are in flight.

@@ -45,7 +45,7 @@ impl Metrics {
             buckets_secs: &BUCKETS_SECS,
         };
         let counters = Counters::register(&registry, &labels);
-        let calls = Opts::new("gateway_calls_total", "Calls forwarded");
+        let calls = Opts::new("portolan_gateway_calls_total", "Calls forwarded");
         let calls = IntCounterVec::new(calls, &["chain", "method"]);
         let calls = calls.expect("the name and labels are valid");
         registry.register(Box::new(calls.clone())).expect("each name is registered once");
@@ -122,11 +122,11 @@ mod tests {
         let text =
             prometheus::TextEncoder::new().encode_to_string(&metrics.registry().gather()).unwrap();
         assert!(
-            text.contains("gateway_calls_total{chain=\"btc\",method=\"analyzepsbt\"} 1"),
+            text.contains("portolan_gateway_calls_total{chain=\"btc\",method=\"analyzepsbt\"} 1"),
             "{text}"
         );
-        assert!(text.contains("gateway_calls_total{chain=\"btc\",method=\"extra\"} 1"));
-        assert!(text.contains("gateway_refusals_total{reason=\"NODE_BUSY\"} 1"));
-        assert!(text.contains("gateway_answers_total{status=\"200\"} 1"));
+        assert!(text.contains("portolan_gateway_calls_total{chain=\"btc\",method=\"extra\"} 1"));
+        assert!(text.contains("portolan_gateway_refusals_total{reason=\"NODE_BUSY\"} 1"));
+        assert!(text.contains("portolan_gateway_answers_total{status=\"200\"} 1"));
     }
 }

@@ -14,7 +14,7 @@ use prometheus::{
 /// The closed sets of a service.
 #[derive(Debug)]
 pub struct Labels {
-    /// What the names of its metrics begin with.
+    /// What the names of its metrics have after `portolan_`.
     pub service: &'static str,
     /// Its reasons to refuse, by their places.
     pub reasons: Vec<&'static str>,
@@ -26,8 +26,8 @@ pub struct Labels {
     pub buckets_secs: &'static [f64],
 }
 
-/// `X_refusals_total`, `X_answers_total`, `X_request_seconds` and `X_requests_in_flight` of a
-/// service X.
+/// `portolan_X_refusals_total`, `…_answers_total`, `…_request_seconds` and `…_requests_in_flight`
+/// of a service X.
 #[derive(Debug)]
 pub struct Counters {
     refusals: Vec<IntCounter>,
@@ -42,7 +42,7 @@ impl Counters {
     /// # Panics
     /// If the registry has those of this service already.
     pub fn register(registry: &Registry, labels: &Labels) -> Counters {
-        let name = |what: &str| format!("{}_{what}", labels.service);
+        let name = |what: &str| format!("portolan_{}_{what}", labels.service);
         let counters = |what: &str, help: &str, label: &str| {
             let counters = IntCounterVec::new(Opts::new(name(what), help), &[label]);
             register(registry, counters.expect("the name and the label are valid"))

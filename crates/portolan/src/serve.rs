@@ -10,6 +10,7 @@ mod explorers;
 mod health;
 mod health_page;
 mod house;
+mod index_metrics;
 mod program_metrics;
 pub(crate) mod rebuilt;
 mod signals;

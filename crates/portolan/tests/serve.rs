@@ -139,12 +139,15 @@ fn health_and_metrics_tell_what_is_so() {
     assert_eq!(call(gateway, "btc", "", TIP).status, 401);
     let text = page("/metrics").body;
     assert!(
-        text.contains(r#"gateway_calls_total{chain="btc",method="getblockcount"} 1"#),
+        text.contains(r#"portolan_gateway_calls_total{chain="btc",method="getblockcount"} 1"#),
         "{text}"
     );
-    assert!(text.contains(r#"gateway_refusals_total{reason="MISSING_API_KEY"} 1"#), "{text}");
-    assert!(text.contains(r#"node_usable{chain="btc",node="0"} 1"#), "{text}");
-    assert!(text.contains(r#"node_usable{chain="ltc",node="0"} 0"#), "{text}");
+    assert!(
+        text.contains(r#"portolan_gateway_refusals_total{reason="MISSING_API_KEY"} 1"#),
+        "{text}"
+    );
+    assert!(text.contains(r#"portolan_node_usable{chain="btc",node="0"} 1"#), "{text}");
+    assert!(text.contains(r#"portolan_node_usable{chain="ltc",node="0"} 0"#), "{text}");
     let odd = page("/other");
     assert!(odd.status == 404 && odd.header("x-request-id").is_some());
     serving.signal("TERM");

@@ -448,14 +448,12 @@ async fn counters_tell_nothing_of_what_was_asked() {
         assert!(!page.contains(secret), "{page}");
     }
     for line in [
-        r#"explorer_requests_total{chain="btc",endpoint="address"} 1"#,
-        r#"explorer_requests_total{chain="btc",endpoint="search"} 1"#,
-        r#"explorer_refusals_total{reason="NOT_FOUND"} 1"#,
-        r#"explorer_refusals_total{reason="INVALID_API_KEY"} 1"#,
-        r#"explorer_refusals_total{reason="CHAIN_NOT_FOUND"} 1"#,
-        r#"explorer_answers_total{status="200"} 2"#,
-        r#"index_height{chain="btc"} 140"#,
-        r#"index_in_sync{chain="btc"} 1"#,
+        r#"portolan_explorer_requests_total{chain="btc",endpoint="address"} 1"#,
+        r#"portolan_explorer_requests_total{chain="btc",endpoint="search"} 1"#,
+        r#"portolan_explorer_refusals_total{reason="NOT_FOUND"} 1"#,
+        r#"portolan_explorer_refusals_total{reason="INVALID_API_KEY"} 1"#,
+        r#"portolan_explorer_refusals_total{reason="CHAIN_NOT_FOUND"} 1"#,
+        r#"portolan_explorer_answers_total{status="200"} 2"#,
     ] {
         assert!(page.contains(line), "{line}\n{page}");
     }

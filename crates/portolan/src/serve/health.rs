@@ -16,6 +16,7 @@ use listen::{Drain, HttpRefusal, RequestId, Serve};
 use meter::Meter;
 
 use super::chains::Chains;
+use super::control;
 use super::health_page::{metrics, readiness};
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -29,6 +30,7 @@ pub(crate) struct Health {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) explorer: Option<Arc<Explorer>>,
     pub(crate) chains: Arc<Mutex<Chains>>,
+    pub(crate) indexes: control::Indexes,
     pub(crate) drain: Drain,
 }
 
@@ -52,7 +54,9 @@ impl Health {
             "/metrics" => {
                 let explorer = self.explorer.as_ref().map(|explorer| explorer.metrics().registry());
                 let services = [Some(self.gateway.metrics().registry()), explorer];
-                (StatusCode::OK, PROMETHEUS, metrics(services.into_iter().flatten(), &pools()))
+                let services = services.into_iter().flatten();
+                let indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                (StatusCode::OK, PROMETHEUS, metrics(services, &pools(), &indexes))
             }
             _ => (StatusCode::NOT_FOUND, TEXT, "only /healthz, /readyz, /metrics\n".into()),
         }

@@ -5,10 +5,12 @@
 
 use std::sync::Arc;
 
+use index::ChainIndex;
 use node::{NodeState, Pool};
 use prometheus::{IntGaugeVec, Opts, Registry, TextEncoder};
 use serde::Serialize;
 
+use super::index_metrics::indexes;
 use super::program_metrics::program;
 
 /// Readiness of the process.
@@ -85,14 +87,16 @@ fn node_view(state: NodeState) -> NodeView {
     }
 }
 
-/// Returns the page of Prometheus: what the services count, a line for each node, and what is to
-/// be told of the program.
+/// Returns the page of Prometheus: what the services count, a row for each node and each
+/// index, and what is to be told of the program.
 pub(super) fn metrics<'a>(
     services: impl IntoIterator<Item = &'a Registry>,
     pools: &[Arc<Pool>],
+    kept: &[ChainIndex],
 ) -> String {
     let mut families: Vec<_> = services.into_iter().flat_map(Registry::gather).collect();
     families.extend(nodes(pools).gather());
+    families.extend(indexes(kept).gather());
     families.extend(program().gather());
     TextEncoder::new().encode_to_string(&families).unwrap_or_default()
 }

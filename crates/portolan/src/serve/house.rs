@@ -151,6 +151,7 @@ impl House {
             gateway: Arc::clone(&self.gateway),
             explorer: self.explorer.as_ref().map(|room| Arc::clone(&room.explorer)),
             chains: Arc::clone(&self.chains),
+            indexes: self.explorer.as_ref().map(|it| Arc::clone(&it.shared)).unwrap_or_default(),
             drain: self.drain.clone(),
         };
         self.certificates.extend(tls.clone().map(|tls| ("metrics", tls)));
