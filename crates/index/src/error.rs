@@ -77,6 +77,14 @@ pub enum IndexError {
         /// Its place there.
         vout: u32,
     },
+    /// Less is free on the disk than is to stay free; nothing more is written.
+    #[error("less than {least} MiB are free in {dir}", least = .least_bytes >> 20, dir = .dir.display())]
+    NoRoom {
+        /// The folder.
+        dir: PathBuf,
+        /// Bytes that are to stay free, with what the next step may need.
+        least_bytes: u64,
+    },
     /// A file operation failed.
     #[error("{path}: {problem}")]
     File {

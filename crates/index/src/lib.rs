@@ -7,6 +7,7 @@
 mod chain_index;
 mod db;
 mod error;
+mod room;
 mod row;
 mod standing;
 pub mod utxo;
@@ -14,4 +15,4 @@ pub mod utxo;
 pub use chain_index::ChainIndex;
 pub use db::Memory;
 pub use error::{IndexError, ReadError, Tier};
-pub use standing::Standing;
+pub use standing::{FirstLoad, Standing};

@@ -20,4 +20,15 @@ pub struct Standing {
     pub mempool_count: u64,
     /// Why nothing more is connected, if that is so.
     pub stopped: Option<String>,
+    /// How far the first load has to go, while it runs.
+    pub first_load: Option<FirstLoad>,
+}
+
+/// The first load of an index, while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstLoad {
+    /// Height of the node's best block.
+    pub target: u32,
+    /// Blocks a second, of late.
+    pub blocks_per_sec: u64,
 }

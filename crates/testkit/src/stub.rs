@@ -228,6 +228,12 @@ impl StubNode {
         self.shared.ledger().prune(below);
     }
 
+    /// Gives the bytes of these blocks with the last one wrong, and of no others any more: headers
+    /// are right, transactions are not theirs.
+    pub fn spoil(&self, heights: &[u32]) {
+        self.shared.ledger().spoil(heights);
+    }
+
     /// How often a method was called, each call of a batch for itself. REST counts as
     /// `rest/block`, `rest/spenttxouts` and, for a route that is not there, `rest/none`; batches
     /// besides as `batch`.

@@ -10,6 +10,7 @@
 mod coin;
 mod coins;
 mod finish;
+mod folder;
 mod manifest;
 mod merged;
 mod options;
@@ -32,6 +33,7 @@ use chain::Hash32;
 use chain::utxo::Format;
 
 use self::coins::Coins;
+use self::folder::Folder;
 use self::manifest::Manifest;
 pub use self::options::{LoadOptions, LoadProgress};
 use self::prepared::{Prepared, PreparedTx, prepare_all};
@@ -52,7 +54,7 @@ pub struct Loader {
     key: HashKey,
     format: Format,
     options: LoadOptions,
-    dir: PathBuf,
+    dir: Folder,
     manifest: Manifest,
     coins: Coins,
     twins: Twins,
@@ -67,6 +69,8 @@ pub struct Loader {
     ahead: (u32, Option<Hash32>),
     segment_bytes: u64,
     progress: LoadProgress,
+    /// Whether nothing was cut off in the middle.
+    sound: bool,
 }
 
 /// The folder of a load, beside that of the index.
@@ -98,6 +102,7 @@ impl Loader {
     pub fn open(store: &Store, options: LoadOptions) -> Result<Loader, IndexError> {
         let dir = folder(&store.dir());
         std::fs::create_dir_all(&dir).map_err(|error| file_error(&dir, &error))?;
+        let dir = Folder::new(&dir);
         let manifest = Manifest::read(&dir, store.key())?;
         let has_rows = store.db().latest().rows(TX_BY_NUM).here()?.is_some();
         if store.tip().is_some() || (has_rows && manifest.tip.is_none()) {
@@ -131,6 +136,7 @@ impl Loader {
                 bytes: 0,
             },
             manifest,
+            sound: true,
         })
     }
 
@@ -144,10 +150,21 @@ impl Loader {
     /// # Errors
     /// The folder cannot be removed.
     pub fn abandon(self) -> Result<(), IndexError> {
-        let dir = self.dir.clone();
+        let dir = self.dir.to_path_buf();
         // Threads that still write end first.
         drop(self);
         std::fs::remove_dir_all(&dir).map_err(|error| file_error(&dir, &error))
+    }
+
+    /// From now on no file is begun while less than that, in bytes, is free on the disk.
+    pub fn keep_free(&self, bytes: u64) {
+        self.dir.keep_free(bytes);
+    }
+
+    /// Whether it can go on from where it is. After an error that came in the middle of a block
+    /// or of a file it cannot: it is to be opened again, and goes on from its last segment.
+    pub fn is_sound(&self) -> bool {
+        self.sound
     }
 
     /// Height of the block that is pushed next.
@@ -173,9 +190,13 @@ impl Loader {
     /// Adds consecutive raw blocks.
     ///
     /// # Errors
-    /// `Block` for bytes that are no block, `NotNext` for one that does not follow: none of these
-    /// blocks counts, and the load can go on. Any other error ends it; it can be opened again.
+    /// `Block` for bytes that are no block, `NotNext` for one that does not follow, `NoRoom`: none
+    /// of these blocks counts, and the load can go on. `Block` for one pushed before that spends
+    /// what is not there: the load goes on from that one. Any other error ends it, and so does
+    /// `NoRoom` unless it [is sound](Loader::is_sound) all the same; it can be opened again.
     pub fn push(&mut self, blocks: Vec<Bytes>) -> Result<(), IndexError> {
+        self.check_room(&blocks)?;
+        self.sound = false;
         let joined = std::mem::take(&mut self.waiting);
         let (first, key, format) = (self.ahead.0, self.key, self.format);
         let threads = self.options.threads;
@@ -184,12 +205,11 @@ impl Loader {
                 .name("decode".into())
                 .spawn_scoped(scope, || prepare_all(&blocks, first, &key, &format, threads))
                 .map_err(|error| file_error(Path::new("a thread"), &error))?;
-            for block in joined {
-                self.join(block)?;
-            }
+            self.join_all(joined)?;
             preparing.join().map_err(|_| IndexError::damaged("decoding was cut off"))
         })?;
         self.close_segment_if_full()?;
+        self.sound = true;
         let prepared = prepared?;
         let mut last = self.ahead.1.unwrap_or(Hash32::ZERO);
         for block in &prepared {
@@ -205,6 +225,60 @@ impl Loader {
         Ok(())
     }
 
+    /// Joins what was pushed so far.
+    ///
+    /// # Errors
+    /// As for [`push`](Loader::push).
+    pub fn join_pushed(&mut self) -> Result<(), IndexError> {
+        self.check_room(&[])?;
+        self.sound = false;
+        let joined = std::mem::take(&mut self.waiting);
+        self.join_all(joined)?;
+        self.sound = true;
+        Ok(())
+    }
+
+    /// Whether there is room for what the next blocks may write, the end of a segment included.
+    fn check_room(&self, blocks: &[Bytes]) -> Result<(), IndexError> {
+        let coming: usize = blocks.iter().map(Bytes::len).sum();
+        let waiting: u64 = self.waiting.iter().map(|block| block.size).sum();
+        let runs = 2 * self.options.run_bytes as u64;
+        let is_full = self.segment_bytes + waiting >= self.options.segment_bytes;
+        let dump = if is_full { runs + self.coins.table_bytes() } else { 0 };
+        self.dir.check_room(coming as u64 + runs + dump)
+    }
+
+    /// Makes what was pushed so far the point at which a load that is cut off goes on. Takes room
+    /// that is to stay free, if it has to: it is what that is for.
+    ///
+    /// # Errors
+    /// Files fail; the load ends, and can be opened again.
+    pub fn checkpoint(&mut self) -> Result<(), IndexError> {
+        let least = self.dir.least_free();
+        self.sound = false;
+        self.dir.keep_free(0);
+        let joined = std::mem::take(&mut self.waiting);
+        let done = self.join_all(joined).and_then(|()| self.close_segment());
+        self.dir.keep_free(least);
+        self.sound |= done.is_ok();
+        done
+    }
+
+    /// Joins blocks. One that spends what is not there changes nothing, and those behind it do not
+    /// count.
+    fn join_all(&mut self, blocks: Vec<Prepared>) -> Result<(), IndexError> {
+        for block in blocks {
+            if !self.coins.touch(&block) {
+                self.ahead = (self.height, self.last);
+                self.sound = true;
+                let problem = "it spends an output that is not in the index".into();
+                return Err(IndexError::Block { height: block.row.height, problem });
+            }
+            self.join(block)?;
+        }
+        Ok(())
+    }
+
     /// Joins a block with what it spends.
     fn join(&mut self, mut block: Prepared) -> Result<(), IndexError> {
         let first = self.next_txnum;
@@ -214,7 +288,6 @@ impl Loader {
             // What was asked for must have left the files before twins are looked for there.
             self.settle()?;
         }
-        self.coins.touch(&block);
         let mut replaced = Vec::new();
         for (place, transaction) in block.transactions().enumerate() {
             let twin = twins.get(place).copied().unwrap_or(false);
@@ -325,13 +398,14 @@ impl Loader {
     /// it again and ending it again.
     pub fn finish(mut self, store: &mut Store) -> Result<Tip, IndexError> {
         if !self.is_complete() {
-            for block in std::mem::take(&mut self.waiting) {
-                self.join(block)?;
-            }
+            let joined = std::mem::take(&mut self.waiting);
+            self.join_all(joined)?;
             self.close_segment()?;
             let tip = self.last.zip(self.height.checked_sub(1));
             let (hash, height) = tip.ok_or_else(|| IndexError::damaged("nothing was loaded"))?;
             let tip = Tip { height, hash, next_txnum: self.next_txnum };
+            // Packed rows take about half of the runs that they are made of, which stay meanwhile.
+            self.dir.check_room(self.manifest.run_bytes(&self.dir) / 2)?;
             self.merge(tip)?;
         }
         let tip = self.manifest.finished_tip()?;
@@ -339,7 +413,7 @@ impl Loader {
             self.db.ingest(table, files)?;
         }
         store.adopt(tip)?;
-        std::fs::remove_dir_all(&self.dir).map_err(|error| file_error(&self.dir, &error))?;
+        std::fs::remove_dir_all(&*self.dir).map_err(|error| file_error(&self.dir, &error))?;
         Ok(tip)
     }
 }

@@ -8,12 +8,15 @@
 
 mod first_load;
 mod follow;
+mod nodes;
+mod progress;
 mod trouble;
+mod waits;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use node::{Node, Pool, Standing as Probed, Tried};
+use node::Pool;
 use tokio::sync::watch;
 
 use super::half_done::HalfDone;
@@ -24,13 +27,15 @@ use super::pool_pass::{Pass, pass};
 use super::store::Store;
 use super::upstream::{self, Best};
 use super::view::View;
-use crate::{IndexError, Standing};
+use crate::{IndexError, Standing, room};
+use first_load::Load;
 use trouble::Trouble;
+use waits::Waits;
 
-/// A node that is so many blocks behind the best one is not stayed with (decision G11).
-const LAG: u64 = 2;
 /// Between two looks at the nodes' probes while none can be asked.
 const NO_NODE: Duration = Duration::from_millis(100);
+/// Between two rounds that follow each other as fast as may be.
+const AT_ONCE: Duration = Duration::from_millis(20);
 
 /// How an index is kept at the tip.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +86,11 @@ pub(super) struct Sync {
     last_node: Option<u64>,
     /// Since when other nodes do not know our tip.
     alone_since: Option<Instant>,
+    /// Nodes that gave no block or a spoilt one, and until when others are preferred.
+    passed_over: Vec<(u64, Instant)>,
+    /// The first load, while something is waited for.
+    load: Option<Load>,
+    waits: Waits,
     told: Option<String>,
     end: watch::Receiver<bool>,
 }
@@ -115,6 +125,9 @@ impl Index {
             held_at: None,
             last_node: None,
             alone_since: None,
+            passed_over: Vec::new(),
+            load: None,
+            waits: Waits::default(),
             told: None,
             end: index.end_asked(),
         };
@@ -133,24 +146,45 @@ impl Sync {
                 // A node that hangs must not hold up an end that was asked for.
                 () = asked(&mut end) => Err(Trouble::Ended),
             };
-            let pause = match &round {
-                Ok(Pass::Moved | Pass::Unfinished) => Duration::from_millis(20),
-                Err(Trouble::NoNode) => self.options.poll.min(NO_NODE),
-                _ => self.options.poll,
-            };
-            match round {
-                Ok(_) => self.told = None,
+            let (pause, may_be_woken) = match round {
+                Ok(pass) => self.after(pass),
                 Err(Trouble::Ended) => return self.settle().await,
-                Err(trouble) => self.tell(&trouble),
-            }
+                Err(trouble) => self.after_trouble(&trouble),
+            };
             self.stand(None);
             tokio::select! {
                 () = asked(&mut self.end) => return self.settle().await,
                 () = tokio::time::sleep(pause) => {}
-                changed = woken.changed() => if changed.is_err() {
+                changed = woken.changed(), if may_be_woken => if changed.is_err() {
                     tokio::time::sleep(pause).await;
                 },
             }
+        }
+    }
+
+    /// How long to wait after a round that came to its end, and whether news may cut that short.
+    fn after(&mut self, pass: Pass) -> (Duration, bool) {
+        self.told = None;
+        self.waits.forget();
+        match pass {
+            Pass::Moved | Pass::Unfinished => (AT_ONCE, true),
+            Pass::Whole => (self.options.poll, true),
+        }
+    }
+
+    /// The same after one that did not. What stands in the way of every block is tried ever more
+    /// rarely, whatever the node publishes.
+    fn after_trouble(&mut self, trouble: &Trouble) -> (Duration, bool) {
+        self.tell(trouble);
+        let poll = self.options.poll;
+        match trouble {
+            Trouble::NoNode => (poll.min(NO_NODE), true),
+            _ if trouble.stops() || self.load.is_some() => {
+                let tip = self.store().tip().map(|tip| tip.height);
+                let height = self.load.as_ref().map(Load::next_height).or(tip);
+                (self.waits.next(poll, height.unwrap_or(0)), false)
+            }
+            _ => (poll, true),
         }
     }
 
@@ -165,10 +199,7 @@ impl Sync {
     /// Logs a trouble once, and what stands in the way of every block also in the standing.
     fn tell(&mut self, trouble: &Trouble) {
         let text = trouble.to_string();
-        let stopped = matches!(
-            trouble,
-            Trouble::Index(_) | Trouble::Read(_) | Trouble::DiskFull { .. } | Trouble::Stranger
-        );
+        let stopped = trouble.stops();
         if self.told.as_ref() != Some(&text) {
             let chain = self.index.chain().slug;
             match trouble {
@@ -206,31 +237,6 @@ impl Sync {
         Ok(pass?)
     }
 
-    /// The node that gave us our tip, if it can be asked and was not left behind; else the best
-    /// one. Rows are for good, so nothing is taken from a node before a probe knew its chain.
-    fn node(&self) -> Result<Arc<Node>, Trouble> {
-        let nodes = self.pool.nodes();
-        let mut tried = Tried::new();
-        let best = loop {
-            match self.pool.pick(&tried) {
-                Ok(node) if node.state().standing != Probed::Unprobed => break node,
-                Ok(unknown) => tried.add(&unknown),
-                // A node that is still downloading can be followed while it does.
-                Err(_) => {
-                    let syncing = nodes.iter().find(|node| node.state().syncing());
-                    return syncing.map(Arc::clone).ok_or(Trouble::NoNode);
-                }
-            }
-        };
-        let ready = |node: &Arc<Node>| {
-            let state = node.state();
-            state.standing == Probed::Ready && !state.ejected
-        };
-        let last = nodes.iter().find(|node| Some(node.id()) == self.last_node && ready(node));
-        let left_behind = |last: &Arc<Node>| last.height().map(|it| it + LAG) < best.height();
-        Ok(last.filter(|last| !left_behind(last)).map_or(best.clone(), Arc::clone))
-    }
-
     fn store(&self) -> MutexGuard<'_, Store> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -240,11 +246,8 @@ impl Sync {
     }
 
     fn check_room(&self) -> Result<(), Trouble> {
-        let (dir, least) = (self.store().dir(), self.options.least_free_bytes);
-        match free_bytes(&dir) {
-            Some(free) if free < least => Err(Trouble::DiskFull { least, dir }),
-            _ => Ok(()),
-        }
+        let dir = self.store().dir();
+        Ok(room::check(&dir, self.options.least_free_bytes)?)
     }
 
     /// Publishes our tip with the mempool, unless a reorganisation is half done.
@@ -274,6 +277,7 @@ impl Sync {
             height: view.height(),
             best_hash: Some(view.hash().to_string()),
             mempool_count: self.mempool.count(),
+            first_load: None,
             ..before
         });
     }
@@ -293,10 +297,4 @@ fn back_to_fork(store: &mut Store) -> Result<(), IndexError> {
 async fn asked(end: &mut watch::Receiver<bool>) {
     // The sender is the index, which outlives the task or ends it.
     let _ = end.wait_for(|end| *end).await;
-}
-
-/// Bytes that are free for us on the disk of a folder.
-pub(crate) fn free_bytes(dir: &std::path::Path) -> Option<u64> {
-    let disk = rustix::fs::statvfs(dir).ok()?;
-    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }

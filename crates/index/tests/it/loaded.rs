@@ -155,6 +155,80 @@ fn a_load_that_was_cut_off_goes_on() {
 }
 
 #[test]
+fn a_block_that_spends_what_is_not_there_changes_nothing_and_the_load_goes_on() {
+    let raw = forged();
+    let rig = Rig::new("btc");
+    let mut loader = pushed(&rig, &LoadOptions::default(), &raw[..20], 20);
+    let mut forge = Forge::new(chain("btc"));
+    let nothing = chain::utxo::OutPoint { txid: chain::Hash32::ZERO, vout: 0 };
+    let theft = Draft::new().spend(nothing).pay(1, &key_hash_script(1)).finish();
+    let stolen = forge.mine(1, &key_hash_script(1), &[theft]).raw.to_vec();
+    let previous = chain::utxo::Block::decode(&raw[19], rig.store.format()).unwrap().header.hash;
+    let stolen = [&stolen[..4], previous.wire(), &stolen[36..]].concat();
+    loader.push(vec![Bytes::from(stolen)]).unwrap();
+    assert_eq!(loader.next_height(), 21);
+    for checkpoint in [false, true] {
+        let bad = match checkpoint {
+            false => loader.push(vec![Bytes::from(raw[21].clone())]),
+            true => loader.checkpoint(),
+        };
+        match checkpoint {
+            false => assert!(matches!(bad, Err(IndexError::Block { height: 20, .. })), "{bad:?}"),
+            true => bad.unwrap(),
+        }
+        assert!(loader.is_sound());
+        assert_eq!(loader.next_height(), 20);
+    }
+    drop(loader);
+    // It was the point from which a load goes on that was cut off.
+    let mut loader = Loader::open(&rig.store, LoadOptions::default()).unwrap();
+    assert_eq!(loader.next_height(), 20);
+    loader.push(raw[20..].iter().cloned().map(Bytes::from).collect()).unwrap();
+    let mut one_by_one = Rig::new("btc");
+    one_by_one.connect_all(&raw);
+    let mut rig = rig;
+    loader.finish(&mut rig.store).unwrap();
+    assert_same(&rig.dump(), &one_by_one.dump());
+}
+
+#[test]
+fn a_load_without_room_writes_nothing_more_and_goes_on_once_there_is_some() {
+    let raw = forged();
+    let mut one_by_one = Rig::new("btc");
+    one_by_one.connect_all(&raw);
+    for options in [tight(30), LoadOptions::default()] {
+        let mut rig = Rig::new("btc");
+        let mut loader = pushed(&rig, &options, &raw[..40], 3);
+        for blocks in raw[40..].chunks(7) {
+            let blocks: Vec<Bytes> = blocks.iter().cloned().map(Bytes::from).collect();
+            let height = loader.next_height();
+            loader.keep_free(u64::MAX);
+            for _ in 0..3 {
+                let full = loader.push(blocks.clone());
+                assert!(matches!(full, Err(IndexError::NoRoom { .. })), "{full:?}");
+                assert!(loader.is_sound());
+                assert_eq!(loader.next_height(), height);
+            }
+            // What it knows can be kept all the same: that is what the room is for.
+            if height.is_multiple_of(3) {
+                loader.checkpoint().unwrap();
+                assert!(Loader::was_begun(&rig.store));
+            }
+            loader.keep_free(1);
+            loader.push(blocks).unwrap();
+        }
+        loader.keep_free(u64::MAX);
+        loader.checkpoint().unwrap();
+        let full = loader.finish(&mut rig.store);
+        assert!(matches!(full, Err(IndexError::NoRoom { .. })), "{full:?}");
+        let loader = Loader::open(&rig.store, options).unwrap();
+        assert_eq!(loader.next_height() as usize, raw.len());
+        loader.finish(&mut rig.store).unwrap();
+        assert_same(&rig.dump(), &one_by_one.dump());
+    }
+}
+
+#[test]
 fn bad_blocks_are_told_and_nothing_is_lost() {
     let raw = forged();
     let rig = Rig::new("btc");

@@ -11,6 +11,7 @@ mod outage;
 mod pool;
 mod reorganised;
 mod rig;
+mod spoilt;
 mod truth;
 mod walk;
 mod whale;

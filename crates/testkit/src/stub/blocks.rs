@@ -40,8 +40,9 @@ pub(super) fn block(shared: &Shared, ledger: MutexGuard<'_, Ledger>, params: &[V
         Detail::Json => Ok(whole_block(&ledger, &block)),
         Detail::Hex => {
             // Megabytes of digits are written while others may ask.
+            let raw = ledger.given(&block);
             drop(ledger);
-            Ok(quoted(const_hex::encode(&block.raw)))
+            Ok(quoted(const_hex::encode(&raw)))
         }
     }
 }
@@ -131,7 +132,8 @@ pub(super) fn median_time(ledger: &Ledger, block: &Stored) -> u32 {
 
 /// The bytes of a block, or what a 404 says.
 pub(super) fn rest_block(shared: &Shared, hash: &str) -> Result<Bytes, String> {
-    Ok(rest_find(&shared.ledger(), hash)?.raw.clone())
+    let ledger = shared.ledger();
+    Ok(ledger.given(&*rest_find(&ledger, hash)?))
 }
 
 /// The outputs that a block spends, or what a 404 says.

@@ -54,6 +54,8 @@ pub(super) struct Ledger {
     /// Grows with every transaction that came or went.
     pub(super) pool_sequence: u64,
     pruned_below: u32,
+    /// Blocks whose bytes are given with the last one wrong.
+    spoilt: HashSet<u32>,
 }
 
 impl Ledger {
@@ -75,6 +77,7 @@ impl Ledger {
             pool: Vec::new(),
             pool_sequence: 1,
             pruned_below: 0,
+            spoilt: HashSet::new(),
         };
         ledger.push(header, genesis);
         Ok(ledger)
@@ -118,6 +121,21 @@ impl Ledger {
     /// Forgets the bytes of the blocks below a height.
     pub(super) fn prune(&mut self, below: u32) {
         self.pruned_below = below;
+    }
+
+    /// Gives the bytes of these blocks with the last one wrong from now on.
+    pub(super) fn spoil(&mut self, heights: &[u32]) {
+        self.spoilt = heights.iter().copied().collect();
+    }
+
+    /// The bytes of a block as they are given.
+    pub(super) fn given(&self, block: &Stored) -> Bytes {
+        if !self.spoilt.contains(&block.height) {
+            return block.raw.clone();
+        }
+        let mut raw = block.raw.to_vec();
+        raw.last_mut().into_iter().for_each(|last| *last ^= 1);
+        raw.into()
     }
 
     /// The unspent outputs, if accounts are kept.

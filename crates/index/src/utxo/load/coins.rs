@@ -4,18 +4,17 @@
 //! the questions with the files. Leaves telling who may have a twin to `twins`. Invariant: an
 //! output is in exactly one place.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
-use std::path::{Path, PathBuf};
-
 use super::coin::{COIN_BYTES, Coin, CoinName, PackedCoin};
+use super::folder::Folder;
 use super::manifest::{FileEntry, Manifest};
 use super::merged::Merged;
 use super::prepared::{Made, Prepared};
 use super::run::{RunFile, RunReader, find};
 use super::run_writer::RunWriter;
 use crate::IndexError;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// Bytes of a question in a file: name, txnum u40, place of the input u24.
 pub(super) const ASKED_BYTES: usize = 12 + 8;
@@ -42,7 +41,7 @@ impl Hasher for NameHasher {
 
 /// The unspent outputs.
 pub(super) struct Coins {
-    dir: PathBuf,
+    dir: Folder,
     table: Table,
     most: usize,
     /// Sorted files of outputs beyond the table.
@@ -65,7 +64,7 @@ fn most_in(bytes: usize) -> usize {
 
 impl Coins {
     pub(super) fn open(
-        dir: &Path,
+        dir: &Folder,
         table_bytes: usize,
         manifest: &Manifest,
     ) -> Result<Coins, IndexError> {
@@ -88,11 +87,18 @@ impl Coins {
     }
 
     /// Looks at every place that the block is about to use, one independent of the other, so that
-    /// the memory of many is waited for at once and not of each in turn.
-    pub(super) fn touch(&self, block: &Prepared) {
+    /// the memory of many is waited for at once and not of each in turn. Tells whether all that it
+    /// spends may be there.
+    pub(super) fn touch(&self, block: &Prepared) -> bool {
         let spent = block.spent.iter().filter(|spent| self.table.contains_key(&spent.name));
         let made = block.made.iter().filter(|made| self.table.contains_key(&made.name));
-        std::hint::black_box((spent.count(), made.count()));
+        let (spent, _) = std::hint::black_box((spent.count(), made.count()));
+        if spent == block.spent.len() || !self.spilled.is_empty() {
+            return true;
+        }
+        let own: HashSet<&CoinName> = block.made.iter().map(|made| &made.name).collect();
+        let mut spent = block.spent.iter().map(|spent| &spent.name);
+        spent.all(|name| self.table.contains_key(name) || own.contains(name))
     }
 
     /// Adds an output of the transaction at `txnum`, and tells whether it replaces an unspent one.
@@ -132,6 +138,11 @@ impl Coins {
     /// Takes an output out, if the table has it.
     pub(super) fn spend(&mut self, name: &CoinName) -> Option<PackedCoin> {
         self.table.remove(name)
+    }
+
+    /// Bytes that the table takes in a file.
+    pub(super) fn table_bytes(&self) -> u64 {
+        self.table.len() as u64 * COIN_BYTES as u64
     }
 
     /// Whether inputs wait for an answer.

@@ -1,6 +1,5 @@
 //! The end of a load: sorted runs become the tables that are not in the order of blocks.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use chain::Hash32;
@@ -8,6 +7,7 @@ use chain::Hash32;
 use super::Loader;
 use super::coin::Coin;
 use super::coins::Coins;
+use super::folder::Folder;
 use super::manifest::Manifest;
 use super::merged::Merged;
 use super::run::{OpenFiles, RunReader};
@@ -66,7 +66,7 @@ impl Loader {
 #[derive(Clone, Copy)]
 struct Sources<'a> {
     db: &'a Arc<Db>,
-    dir: &'a Path,
+    dir: &'a Folder,
     manifest: &'a Manifest,
     run_bytes: usize,
 }
@@ -183,7 +183,7 @@ impl Sources<'_> {
 struct Made(TableFiles);
 
 impl Made {
-    fn new(db: &Arc<Db>, dir: &Path, table: Table) -> Made {
+    fn new(db: &Arc<Db>, dir: &Folder, table: Table) -> Made {
         Made(TableFiles::new(db, dir, table, 0))
     }
 

@@ -98,6 +98,14 @@ impl Manifest {
         self.tables.iter().map(|(table, names)| (Table(*table), files(names))).collect()
     }
 
+    /// Bytes of the runs that are merged at the end.
+    pub(super) fn run_bytes(&self, dir: &Path) -> u64 {
+        let runs = [&self.txids, &self.events, &self.hashes, &self.ids, &self.spilled];
+        let names: HashSet<&String> = runs.into_iter().flatten().map(|file| &file.name).collect();
+        let bytes = |name| std::fs::metadata(dir.join(name)).map_or(0, |file| file.len());
+        names.into_iter().map(bytes).sum()
+    }
+
     /// Adds files of the store's own form.
     pub(super) fn add_tables(&mut self, made: BTreeMap<usize, Vec<String>>) {
         for (table, mut names) in made {

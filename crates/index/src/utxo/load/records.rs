@@ -6,12 +6,13 @@
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use super::file_error;
+use super::folder::Folder;
 use super::manifest::Manifest;
 use super::prepared::{Prepared, PreparedTx};
 use super::table_files::TableFiles;
@@ -49,7 +50,7 @@ enum State {
 }
 
 impl Records {
-    pub(super) fn new(db: &Arc<Db>, dir: &Path, manifest: &Manifest) -> Records {
+    pub(super) fn new(db: &Arc<Db>, dir: &Folder, manifest: &Manifest) -> Records {
         let files = |table: Table| {
             let serial = manifest.tables.get(&table.0).map_or(0, Vec::len) as u64;
             TableFiles::new(db, dir, table, serial)
@@ -107,7 +108,7 @@ impl Drop for Records {
 
 /// Writes blocks and records.
 pub(super) struct Writer {
-    dir: PathBuf,
+    dir: Folder,
     rows: TableFiles,
     blocks: TableFiles,
     drafts: Option<Drafts>,
@@ -214,7 +215,8 @@ fn write_row<'a>(
 }
 
 impl Drafts {
-    fn create(dir: &Path) -> Result<Drafts, IndexError> {
+    fn create(dir: &Folder) -> Result<Drafts, IndexError> {
+        dir.check_room(0)?;
         let path = dir.join("drafts.tmp");
         let file = File::create(&path).map_err(|error| file_error(&path, &error))?;
         Ok(Drafts { file: BufWriter::with_capacity(1 << 20, file), path, count: 0 })

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::file_error;
+use super::folder::Folder;
 use super::manifest::FileEntry;
 use crate::IndexError;
 
@@ -31,7 +32,13 @@ pub(super) struct RunFile {
 }
 
 impl RunFile {
-    pub(super) fn create(dir: &Path, kind: &str, serial: u64) -> Result<RunFile, IndexError> {
+    pub(super) fn create(dir: &Folder, kind: &str, serial: u64) -> Result<RunFile, IndexError> {
+        dir.check_room(0)?;
+        RunFile::begin(dir, kind, serial)
+    }
+
+    /// Creates one after the caller looked at the room.
+    pub(super) fn begin(dir: &Folder, kind: &str, serial: u64) -> Result<RunFile, IndexError> {
         let name = format!("{kind}-{serial}.run");
         let path = dir.join(&name);
         let file = File::create(&path).map_err(|error| file_error(&path, &error))?;

@@ -2,9 +2,9 @@
 //!
 //! Invariant: two runs at most are in memory, one that fills and one that is written.
 
-use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
+use super::folder::Folder;
 use super::manifest::FileEntry;
 use super::run::RunFile;
 use super::sort::sort;
@@ -16,7 +16,7 @@ const FIRST_RUN: usize = 8 << 20;
 
 /// Writes runs of items, each sorted on a thread of its own while the next one fills.
 pub(super) struct RunWriter<const N: usize> {
-    dir: PathBuf,
+    dir: Folder,
     kind: &'static str,
     most: usize,
     parts: usize,
@@ -39,7 +39,7 @@ struct Written<const N: usize> {
 
 impl<const N: usize> RunWriter<N> {
     /// Runs of at most so many bytes.
-    pub(super) fn new(dir: &Path, kind: &'static str, bytes: usize, serial: u64) -> RunWriter<N> {
+    pub(super) fn new(dir: &Folder, kind: &'static str, bytes: usize, serial: u64) -> RunWriter<N> {
         RunWriter {
             dir: dir.to_owned(),
             kind,
@@ -86,6 +86,7 @@ impl<const N: usize> RunWriter<N> {
         }
         // One run at most is sorted beside the one that fills, so that memory stays bounded.
         self.join()?;
+        self.dir.check_room(0)?;
         self.written += self.items.len();
         self.full = self.full.max(self.written / 8).min(self.most);
         let mut next = std::mem::take(&mut self.spare);
@@ -97,7 +98,7 @@ impl<const N: usize> RunWriter<N> {
         self.serial += 1;
         self.writing = Some(std::thread::spawn(move || {
             sort(&mut items);
-            let mut file = RunFile::create(&dir, kind, serial)?;
+            let mut file = RunFile::begin(&dir, kind, serial)?;
             let (mut written, mut rest) = (Vec::with_capacity(parts), &items[..]);
             for part in 1..parts {
                 let before = |item: &[u8; N]| usize::from(item[0]) * parts / 256 < part;

@@ -3,11 +3,10 @@
 //! Leaves files to `run`. Invariant: of each segment the runs are complete before the manifest
 //! names them.
 
-use std::path::{Path, PathBuf};
-
 use chain::Hash32;
 
 use super::coin::PackedCoin;
+use super::folder::Folder;
 use super::manifest::Manifest;
 use super::run::RunFile;
 use super::run_writer::RunWriter;
@@ -67,11 +66,11 @@ pub(super) struct Runs {
     hashes: RunWriter<HASH_BYTES>,
     /// Every txid, in block order.
     ids: Option<RunFile>,
-    dir: PathBuf,
+    dir: Folder,
 }
 
 impl Runs {
-    pub(super) fn new(dir: &Path, run_bytes: usize, manifest: &Manifest) -> Runs {
+    pub(super) fn new(dir: &Folder, run_bytes: usize, manifest: &Manifest) -> Runs {
         Runs {
             txids: RunWriter::new(dir, "txids", run_bytes / 2, manifest.next_file),
             events: RunWriter::new(dir, "events", run_bytes, manifest.next_file)

@@ -2,9 +2,9 @@
 //!
 //! Invariant: a file is named in the manifest once it is complete.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::folder::Folder;
 use super::manifest::Manifest;
 use crate::IndexError;
 use crate::db::{Db, SortedFile, Table};
@@ -15,7 +15,7 @@ const FILE_BYTES: u64 = 256 << 20;
 /// Files of the store's form for one table, one after the other.
 pub(super) struct TableFiles {
     db: Arc<Db>,
-    dir: PathBuf,
+    dir: Folder,
     table: Table,
     serial: u64,
     open: Option<SortedFile>,
@@ -24,7 +24,7 @@ pub(super) struct TableFiles {
 }
 
 impl TableFiles {
-    pub(super) fn new(db: &Arc<Db>, dir: &Path, table: Table, serial: u64) -> TableFiles {
+    pub(super) fn new(db: &Arc<Db>, dir: &Folder, table: Table, serial: u64) -> TableFiles {
         let (db, dir) = (Arc::clone(db), dir.to_owned());
         TableFiles { db, dir, table, serial, open: None, done: Vec::new(), rows: 0 }
     }
@@ -33,6 +33,7 @@ impl TableFiles {
         let file = match &mut self.open {
             Some(file) => file,
             None => {
+                self.dir.check_room(0)?;
                 self.serial += 1;
                 let path = self.dir.join(self.name());
                 self.open.insert(self.db.sorted_file(self.table, &path)?)

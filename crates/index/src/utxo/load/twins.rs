@@ -6,9 +6,9 @@
 //! missed.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 
 use super::coin::CoinName;
+use super::folder::Folder;
 use super::manifest::Manifest;
 use super::prepared::{Prepared, PreparedTx};
 use super::run::{RunFile, RunReader};
@@ -19,7 +19,7 @@ const NAME_BYTES: usize = 8;
 
 /// What is known of twins.
 pub(super) struct Twins {
-    dir: PathBuf,
+    dir: Folder,
     /// The names of all coinbases so far.
     coinbases: HashSet<u64>,
     /// Those since the last manifest.
@@ -29,7 +29,7 @@ pub(super) struct Twins {
 }
 
 impl Twins {
-    pub(super) fn open(dir: &Path, manifest: &Manifest) -> Result<Twins, IndexError> {
+    pub(super) fn open(dir: &Folder, manifest: &Manifest) -> Result<Twins, IndexError> {
         let mut coinbases = HashSet::new();
         for file in &manifest.coinbases {
             let mut names = RunReader::<NAME_BYTES>::open(dir, file)?;

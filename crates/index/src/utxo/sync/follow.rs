@@ -4,16 +4,17 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use chain::Hash32;
 use chain::utxo::Block;
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{StreamExt, stream};
 use node::Node;
 
 use super::{Sync, Trouble};
 use crate::IndexError;
 use crate::utxo::half_done::HalfDone;
 use crate::utxo::tip::Tip;
-use crate::utxo::upstream::{self, Best};
+use crate::utxo::upstream::{self, Best, UpstreamError};
 use crate::utxo::view::View;
 
 /// Hashes that are asked for in one request.
@@ -144,20 +145,54 @@ impl Sync {
         let hashes = upstream::hashes(node, first..=last).await?;
         let fetch = |hash: Hash32| {
             let node = Arc::clone(node);
-            async move { upstream::block(&node, &hash).await }
+            async move { (hash, upstream::block(&node, &hash).await) }
         };
         let mut blocks = stream::iter(hashes).map(fetch).buffered(self.options.window);
-        while let Some(raw) = blocks.try_next().await? {
+        while let Some((hash, raw)) = blocks.next().await {
             if *self.end.borrow() {
                 return Err(Trouble::Ended);
             }
-            self.connect(raw, best).await?;
-            self.last_node = Some(node.id());
+            self.take(node, hash, raw, best).await?;
         }
         Ok(())
     }
 
-    async fn connect(&mut self, raw: bytes::Bytes, best: Best) -> Result<(), Trouble> {
+    /// Connects a block of a node. One that it does not have, or has spoilt, is asked of the
+    /// others that are ready.
+    async fn take(
+        &mut self,
+        node: &Arc<Node>,
+        hash: Hash32,
+        raw: Result<Bytes, UpstreamError>,
+        best: Best,
+    ) -> Result<(), Trouble> {
+        let connected = match raw {
+            Ok(raw) => self.connect(hash, raw, best).await,
+            Err(error) => Err(error.into()),
+        };
+        let trouble = match connected {
+            Err(trouble) if trouble.is_of_one_node() => trouble,
+            connected => {
+                self.last_node = Some(node.id());
+                return connected;
+            }
+        };
+        for other in self.others(node) {
+            let Ok(raw) = upstream::block(&other, &hash).await else { continue };
+            match self.connect(hash, raw, best).await {
+                Err(trouble) if trouble.is_of_one_node() => {}
+                connected => {
+                    self.pass_over(node, &trouble);
+                    self.last_node = Some(other.id());
+                    return connected;
+                }
+            }
+        }
+        self.pass_over(node, &trouble);
+        Err(trouble)
+    }
+
+    async fn connect(&mut self, hash: Hash32, raw: Bytes, best: Best) -> Result<(), Trouble> {
         let store = Arc::clone(&self.store);
         let mut mempool = self.mempool.clone();
         let connect = move || {
@@ -166,6 +201,9 @@ impl Sync {
             let bad = |problem: String| IndexError::Block { height, problem };
             let format = *store.format();
             let block = Block::decode(&raw, &format).map_err(|error| bad(error.to_string()))?;
+            if block.header.hash != hash {
+                return Err(bad("it is another block than the one asked for".into()));
+            }
             if !block.is_whole() {
                 return Err(bad("its transactions are not those of its header".into()));
             }

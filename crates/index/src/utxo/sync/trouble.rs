@@ -2,8 +2,6 @@
 //!
 //! Leaves to the sync what is done about it. Invariant: no text holds a credential.
 
-use std::path::PathBuf;
-
 use crate::utxo::pool_pass::PassError;
 use crate::utxo::upstream::UpstreamError;
 use crate::{IndexError, ReadError};
@@ -22,8 +20,6 @@ pub(super) enum Trouble {
     /// The node is behind us, and is waited for.
     #[error("the node is at height {0}, behind our tip; it is waited for")]
     Behind(u32),
-    #[error("less than {least} MiB are free in {dir}", least = .least >> 20, dir = .dir.display())]
-    DiskFull { least: u64, dir: PathBuf },
     /// The node's chain changed while it was read; the next round sees the new one.
     #[error("the node's chain changed")]
     Changed,
@@ -31,6 +27,18 @@ pub(super) enum Trouble {
     Stranger,
     #[error("asked to end")]
     Ended,
+}
+
+impl Trouble {
+    /// Whether another node may be well: this one gave no block, or bytes that are none.
+    pub(super) fn is_of_one_node(&self) -> bool {
+        matches!(self, Trouble::Upstream(_) | Trouble::Index(IndexError::Block { .. }))
+    }
+
+    /// Whether it stands in the way of every block until somebody does something.
+    pub(super) fn stops(&self) -> bool {
+        matches!(self, Trouble::Index(_) | Trouble::Read(_) | Trouble::Stranger)
+    }
 }
 
 impl From<PassError> for Trouble {

@@ -22,7 +22,8 @@ fn the_parts_of_all_runs_hold_every_item_once_and_in_order() {
     let mut expected = items();
     expected.sort_unstable();
     for parts in [1, 4, 7] {
-        let mut writer = RunWriter::<3>::new(dir.path(), "items", 500, 0).in_parts(parts);
+        let mut writer =
+            RunWriter::<3>::new(&Folder::new(dir.path()), "items", 500, 0).in_parts(parts);
         items().into_iter().for_each(|item| writer.push(item).unwrap());
         let runs = writer.finish().unwrap();
         assert!(runs.len() > 10 * parts && runs.len().is_multiple_of(parts));
@@ -30,7 +31,8 @@ fn the_parts_of_all_runs_hold_every_item_once_and_in_order() {
         let mut read = Vec::new();
         for part in 0..parts {
             let of_each_run = runs.iter().skip(part).step_by(parts);
-            let items = all(Merged::open_parts(dir.path(), of_each_run, &mut files).unwrap());
+            let items =
+                all(Merged::open_parts(&Folder::new(dir.path()), of_each_run, &mut files).unwrap());
             assert!(items.iter().all(|item| usize::from(item[0]) * parts / 256 == part));
             read.extend(items);
         }
@@ -41,7 +43,7 @@ fn the_parts_of_all_runs_hold_every_item_once_and_in_order() {
 #[test]
 fn runs_begin_small_and_grow_up_to_what_they_may_be() {
     let dir = tempfile::tempdir().unwrap();
-    let mut writer = RunWriter::<1024>::new(dir.path(), "items", 16 << 20, 0);
+    let mut writer = RunWriter::<1024>::new(&Folder::new(dir.path()), "items", 16 << 20, 0);
     for _ in 0..(9 * FIRST_RUN) / 1024 {
         writer.push([7; 1024]).unwrap();
     }

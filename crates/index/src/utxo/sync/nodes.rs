@@ -1,0 +1,82 @@
+//! Which node is followed, and which others may be asked for a block.
+//!
+//! Leaves what a node says to `upstream`. Invariant: rows are for good, so nothing is taken from a
+//! node before a probe knew its chain.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use node::{Node, Standing as Probed, Tried};
+
+use super::{Sync, Trouble};
+
+/// A node that is so many blocks behind the best one is not stayed with (decision G11).
+const LAG: u64 = 2;
+/// So long a node that gave no block or a spoilt one is followed only if no other is as far.
+const PASSED_OVER: Duration = Duration::from_secs(30);
+
+impl Sync {
+    /// The node that gave us our tip, if it can be asked and was not left behind; else the best
+    /// one.
+    pub(super) fn node(&mut self) -> Result<Arc<Node>, Trouble> {
+        let now = Instant::now();
+        self.passed_over.retain(|(_, until)| *until > now);
+        let nodes = self.pool.nodes();
+        let best = self.best_node(&nodes)?;
+        let last = nodes.iter().find(|node| Some(node.id()) == self.last_node && is_ready(node));
+        let last = last.filter(|last| !self.is_passed_over(last) && !is_behind(last, &best));
+        Ok(last.map_or(best, Arc::clone))
+    }
+
+    fn best_node(&self, nodes: &[Arc<Node>]) -> Result<Arc<Node>, Trouble> {
+        let mut tried = Tried::new();
+        let mut spare: Option<Arc<Node>> = None;
+        loop {
+            match self.pool.pick(&tried) {
+                Ok(node) if node.state().standing == Probed::Unprobed => tried.add(&node),
+                Ok(node) if self.is_passed_over(&node) => {
+                    tried.add(&node);
+                    spare.get_or_insert(node);
+                }
+                // One that is far behind is no help.
+                Ok(node) => {
+                    return Ok(spare.filter(|spare| is_behind(&node, spare)).unwrap_or(node));
+                }
+                // A node that is still downloading can be followed while it does.
+                Err(_) => {
+                    let syncing = || nodes.iter().find(|node| node.state().syncing()).cloned();
+                    return spare.or_else(syncing).ok_or(Trouble::NoNode);
+                }
+            }
+        }
+    }
+
+    /// The other nodes that can be asked.
+    pub(super) fn others(&self, node: &Arc<Node>) -> Vec<Arc<Node>> {
+        let nodes = self.pool.nodes();
+        nodes.into_iter().filter(|other| other.id() != node.id() && is_ready(other)).collect()
+    }
+
+    /// Follows another node for a while, if there is one as far.
+    pub(super) fn pass_over(&mut self, node: &Arc<Node>, trouble: &Trouble) {
+        if self.is_passed_over(node) {
+            return;
+        }
+        let (chain, node_host) = (self.index.chain().slug, node.host());
+        tracing::warn!(chain, node = node_host, "a block is asked of other nodes: {trouble}");
+        self.passed_over.push((node.id(), Instant::now() + PASSED_OVER));
+    }
+
+    fn is_passed_over(&self, node: &Node) -> bool {
+        self.passed_over.iter().any(|(id, _)| *id == node.id())
+    }
+}
+
+fn is_ready(node: &Arc<Node>) -> bool {
+    let state = node.state();
+    state.standing == Probed::Ready && !state.ejected
+}
+
+fn is_behind(node: &Node, best: &Node) -> bool {
+    node.height().map(|height| height + LAG) < best.height()
+}
