@@ -87,10 +87,10 @@ impl Sync {
             None => self.open_load(best).await?,
         };
         let read = self.read_blocks(&mut load, node, best).await;
-        let Err(trouble) = read else { return self.end_load(load).await };
+        let Err(mut trouble) = read else { return self.end_load(load).await };
         // A block that no node has well may stay so: what stands before it is not read again.
         if matches!(trouble, Trouble::Index(IndexError::Block { .. })) && load.is_sound() {
-            load.work(Loader::checkpoint).await?;
+            trouble = load.work(Loader::checkpoint).await.err().unwrap_or(trouble);
         }
         // What was cut off in the middle goes on from its last segment.
         self.load = Some(load).filter(Load::is_sound);
