@@ -11,9 +11,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
 use index::ChainIndex;
-use listen::{Cors, InFlight, client_address};
+use listen::{Cors, InFlight, RequestBody, client_address};
 use meter::{Caller, Permit, Service, Standing};
 
 use crate::answer::Question;
@@ -54,7 +53,7 @@ struct Answered {
 /// Answers one request.
 pub(crate) async fn handle(
     explorer: &Arc<Explorer>,
-    request: Request<Incoming>,
+    request: Request<RequestBody>,
     peer: IpAddr,
 ) -> Response<Body> {
     let mut visit = Visit::begin();

@@ -11,7 +11,7 @@ use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, EXPECT};
 use http_body::Body as _;
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use listen::RequestBody;
 
 use crate::load::Buffered;
 use crate::refusal::{Reason, Refusal};
@@ -30,7 +30,7 @@ const DROPPED_FOR: Duration = Duration::from_secs(10);
 /// decompressed or is not UTF-8.
 pub(crate) async fn read(
     headers: &HeaderMap,
-    mut body: Incoming,
+    mut body: RequestBody,
     settings: &Settings,
     buffered: &Buffered,
 ) -> Result<Bytes, Refusal> {
@@ -55,7 +55,7 @@ pub(crate) async fn read(
 }
 
 async fn collect(
-    body: &mut Incoming,
+    body: &mut RequestBody,
     settings: &Settings,
     buffered: &Buffered,
 ) -> Result<Bytes, Refusal> {
@@ -116,7 +116,7 @@ impl Whole {
 }
 
 /// Reads on and drops what comes, within bounds.
-async fn drop_rest(body: &mut Incoming) {
+async fn drop_rest(body: &mut RequestBody) {
     let reading = async {
         let mut dropped = 0u64;
         while let Some(Ok(frame)) = body.frame().await {

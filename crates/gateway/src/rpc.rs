@@ -6,8 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
-use hyper::body::Incoming;
-use listen::{Cors, client_address};
+use listen::{Cors, RequestBody, client_address};
 use meter::{Caller, Service, Standing};
 use node::Weight;
 
@@ -45,7 +44,7 @@ pub(crate) struct Answered {
 /// Answers one request.
 pub(crate) async fn handle(
     gateway: &Arc<Gateway>,
-    request: Request<Incoming>,
+    request: Request<RequestBody>,
     peer: IpAddr,
 ) -> Response<Body> {
     let mut visit = Visit::begin();
@@ -74,7 +73,7 @@ async fn walk(
     gateway: &Gateway,
     state: &State,
     parts: &Parts,
-    body: Incoming,
+    body: RequestBody,
     peer: IpAddr,
     visit: &mut Visit,
 ) -> Result<Answered, Refused> {

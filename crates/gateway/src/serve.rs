@@ -4,8 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::{Request, Response};
-use hyper::body::Incoming;
-use listen::{HttpRefusal, Serve};
+use listen::{HttpRefusal, RequestBody, Serve};
 
 use crate::{Body, Gateway, rpc};
 
@@ -14,10 +13,14 @@ impl Serve for Gateway {
 
     fn serve(
         self: &Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         peer: IpAddr,
     ) -> impl Future<Output = Response<Body>> + Send {
         rpc::handle(self, request, peer)
+    }
+
+    fn is_proxy(&self, peer: IpAddr) -> bool {
+        self.state().settings.trusted_proxies.iter().any(|net| net.contains(&peer))
     }
 
     fn http_refusal(&self) -> HttpRefusal {

@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::{HeaderValue, Request, Response, header};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -25,12 +26,17 @@ use tokio::time::{sleep_until, timeout};
 use crate::drain::{Drain, Phase};
 use crate::limits::Limits;
 use crate::refusal::render;
-use crate::serve::Serve;
+use crate::request_body::RequestBody;
+use crate::request_id::RequestId;
+use crate::reset::Reset;
+use crate::serve::{HttpRefusal, Serve};
 use crate::socket::Socket;
 use crate::watch::{Answering, Verdict, Watch};
 
 /// How long a connection may take to close once it has nothing left to say.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
 /// What all connections of a listener share.
 pub(crate) struct Shared<S> {
@@ -45,7 +51,7 @@ pub(crate) struct Shared<S> {
 pub(crate) async fn serve<S, I>(io: I, peer: IpAddr, shared: Arc<Shared<S>>)
 where
     S: Serve,
-    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    I: AsyncRead + AsyncWrite + Reset + Unpin + Send + 'static,
 {
     let watch = Watch::new(shared.drain.clone());
     let socket = Socket::new(io, Arc::clone(&shared.service), Arc::clone(&watch));
@@ -91,17 +97,53 @@ async fn answer<S: Serve>(
     request: Request<Incoming>,
     peer: IpAddr,
 ) -> Result<Response<WatchedBody<S::Body>>, Infallible> {
-    let mut response = shared.service.serve(request, peer).await;
-    if shared.drain.is_draining() {
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    if !is_plainly_framed(request.headers()) {
+        return Ok(unreadable(&*shared.service, answering));
     }
-    Ok(response.map(|body| WatchedBody { body, answering }))
+    let waits = request.headers().contains_key(header::EXPECT);
+    let request = request.map(|body| RequestBody::new(body, Arc::clone(answering.watch())));
+    let mut response = shared.service.serve(request, peer).await;
+    let lives_on = match answering.watch().take_unread() {
+        Some(unread) => unread.finish(waits, shared.service.is_proxy(peer)).await,
+        None => true,
+    };
+    if !lives_on || shared.drain.is_draining() {
+        response.headers_mut().insert(header::CONNECTION, CLOSE);
+    }
+    Ok(response.map(|body| WatchedBody { body: Content::Service { body }, answering }))
+}
+
+/// Is the body framed by a length, or by chunks and nothing besides? hyper takes any list of
+/// codings that ends in `chunked` and undoes the last one alone, so what a service reads then is
+/// not what the client meant.
+fn is_plainly_framed(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => true,
+        (Some(coding), None) => coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked"),
+        (Some(_), Some(_)) => false,
+    }
+}
+
+/// The service's answer to a request that cannot be read.
+fn unreadable<S: Serve>(service: &S, answering: Answering) -> Response<WatchedBody<S::Body>> {
+    let HttpRefusal { content_type, request_id, body } = service.http_refusal();
+    let body = WatchedBody { body: Content::Ours { bytes: body }, answering };
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    if let Ok(id) = HeaderValue::try_from(request_id) {
+        RequestId::stamp_value(id, headers);
+    }
+    headers.insert(header::CONNECTION, CLOSE);
+    response
 }
 
 /// Answers a head that never ended.
 async fn refuse<S: Serve, I>(mut socket: Socket<I, S>, service: &S)
 where
-    I: AsyncRead + AsyncWrite + Unpin,
+    I: AsyncRead + AsyncWrite + Reset + Unpin,
 {
     let _ = timeout(CLOSE_TIMEOUT, async {
         socket.write_all(&render(&service.http_refusal())).await?;
@@ -111,30 +153,53 @@ where
 }
 
 pin_project! {
-    /// A body that says when it is done.
+    /// A body that says when it is done, and how.
     struct WatchedBody<B> {
         #[pin]
-        body: B,
+        body: Content<B>,
         answering: Answering,
     }
 }
 
-impl<B: Body> Body for WatchedBody<B> {
-    type Data = B::Data;
+pin_project! {
+    #[project = Projected]
+    enum Content<B> {
+        Service { #[pin] body: B },
+        Ours { bytes: Bytes },
+    }
+}
+
+impl<B: Body<Data = Bytes>> Body for WatchedBody<B> {
+    type Data = Bytes;
     type Error = B::Error;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        self.project().body.poll_frame(cx)
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let this = self.project();
+        let polled = match this.body.project() {
+            Projected::Service { body } => body.poll_frame(cx),
+            Projected::Ours { bytes } if bytes.is_empty() => Poll::Ready(None),
+            Projected::Ours { bytes } => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+        };
+        if let Poll::Ready(Some(Err(_))) = &polled {
+            this.answering.watch().broke_off();
+        }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        match &self.body {
+            Content::Service { body } => body.is_end_stream(),
+            Content::Ours { bytes } => bytes.is_empty(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        match &self.body {
+            Content::Service { body } => body.size_hint(),
+            Content::Ours { bytes } => SizeHint::with_exact(bytes.len() as u64),
+        }
     }
 }

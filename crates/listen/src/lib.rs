@@ -3,7 +3,8 @@
 //! Turns a bound socket into answered requests: connection cap, TLS, slow and oversized heads,
 //! idle connections, drain. Services find here their request ids, the addresses of their clients,
 //! CORS, and counts of requests and answers. Leaves what is answered to a [`Serve`]. Invariant:
-//! every answer that leaves a connection carries `X-Request-Id`, those of the HTTP layer included.
+//! every answer that leaves a connection carries `X-Request-Id`, those of the HTTP layer included,
+//! and an answer that breaks off ends with a reset, never with an end that looks like its own.
 
 mod accept;
 mod bind;
@@ -15,7 +16,9 @@ mod drain;
 mod in_flight;
 mod limits;
 mod refusal;
+mod request_body;
 mod request_id;
+mod reset;
 mod serve;
 mod socket;
 mod tls;
@@ -29,6 +32,7 @@ pub use counters::{Counters, Labels};
 pub use drain::{Drain, Phase};
 pub use in_flight::{InFlight, Places};
 pub use limits::Limits;
+pub use request_body::RequestBody;
 pub use request_id::RequestId;
 pub use serve::{HttpRefusal, Serve};
 pub use tls::{Renewed, Tls, TlsError};

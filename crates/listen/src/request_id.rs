@@ -22,6 +22,11 @@ impl RequestId {
         }
     }
 
+    /// Gives an answer an id that is text already.
+    pub(crate) fn stamp_value(value: HeaderValue, headers: &mut HeaderMap) {
+        headers.insert(REQUEST_ID, value);
+    }
+
     fn value(self) -> Option<HeaderValue> {
         let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
         HeaderValue::from_str(self.0.hyphenated().encode_lower(&mut text)).ok()

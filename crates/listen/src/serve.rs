@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response};
-use hyper::body::Incoming;
+
+use crate::request_body::RequestBody;
 
 /// A service behind a listener.
 pub trait Serve: Send + Sync + 'static {
@@ -23,9 +24,15 @@ pub trait Serve: Send + Sync + 'static {
     /// Answers one request that came from `peer` (an IPv4 address mapped into IPv6 comes as IPv4).
     fn serve(
         self: &Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         peer: IpAddr,
     ) -> impl Future<Output = Response<Self::Body>> + Send;
+
+    /// Is that address a trusted proxy, whose connections many clients share?
+    fn is_proxy(&self, peer: IpAddr) -> bool {
+        let _ = peer;
+        false
+    }
 
     /// The answer to a request whose head cannot be read, is too large or came too slowly.
     ///

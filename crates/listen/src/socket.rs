@@ -2,19 +2,22 @@
 //!
 //! Tells the connection's [`Watch`] when bytes come and go, puts the service's refusal in the
 //! place of hyper's bare one, and reads on for a moment after closing, because a socket closed
-//! with unread bytes resets the connection and takes the answer with it. Leaves time limits to the
-//! connection. Invariant: apart from a replaced refusal, bytes pass unchanged in both directions.
+//! with unread bytes resets the connection and takes the answer with it. A client that has sent its
+//! request and shuts its sending side is kept from hyper until its answer is sent, since hyper
+//! would hang up. Leaves time limits to the connection. Invariants: apart from a replaced refusal,
+//! bytes pass unchanged in both directions; a connection that ends within an answer is reset.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 use crate::refusal::{bare_refusal, render};
+use crate::reset::Reset;
 use crate::serve::Serve;
 use crate::watch::Watch;
 
@@ -25,12 +28,14 @@ const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES: usize = 4 << 20;
 
 /// A socket between a client and hyper.
-pub(crate) struct Socket<I, S> {
+pub(crate) struct Socket<I: Reset, S> {
     inner: I,
     service: Arc<S>,
     watch: Arc<Watch>,
     /// The client has sent all it will.
     ended: bool,
+    /// Who is to be told of that once the answer is sent.
+    reader: Option<Waker>,
     replacement: Option<Replacement>,
     linger: Option<Linger>,
 }
@@ -48,13 +53,21 @@ struct Linger {
     left: usize,
 }
 
-impl<I, S> Socket<I, S> {
+impl<I: Reset, S> Socket<I, S> {
     pub(crate) fn new(inner: I, service: Arc<S>, watch: Arc<Watch>) -> Self {
-        Socket { inner, service, watch, ended: false, replacement: None, linger: None }
+        Socket {
+            inner,
+            service,
+            watch,
+            ended: false,
+            reader: None,
+            replacement: None,
+            linger: None,
+        }
     }
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin, S: Serve> Socket<I, S> {
+impl<I: AsyncRead + AsyncWrite + Reset + Unpin, S: Serve> Socket<I, S> {
     /// If these slices end in hyper's own refusal, prepares ours.
     fn replace(&mut self, slices: &[&[u8]]) {
         if self.replacement.is_some() || self.watch.is_active() {
@@ -110,24 +123,30 @@ impl<I: AsyncRead + AsyncWrite + Unpin, S: Serve> Socket<I, S> {
     }
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin, S: Serve> AsyncRead for Socket<I, S> {
+impl<I: AsyncRead + AsyncWrite + Reset + Unpin, S: Serve> AsyncRead for Socket<I, S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
+        if !self.ended {
+            ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
+        }
         if buf.filled().len() > before {
             self.watch.received();
-        } else {
-            self.ended = true;
+            return Poll::Ready(Ok(()));
+        }
+        self.ended = true;
+        if self.watch.owes_answer() {
+            self.reader = Some(cx.waker().clone());
+            return Poll::Pending;
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin, S: Serve> AsyncWrite for Socket<I, S> {
+impl<I: AsyncRead + AsyncWrite + Reset + Unpin, S: Serve> AsyncWrite for Socket<I, S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -166,6 +185,11 @@ impl<I: AsyncRead + AsyncWrite + Unpin, S: Serve> AsyncWrite for Socket<I, S> {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.inner).poll_flush(cx))?;
         self.watch.flushed();
+        if !self.watch.owes_answer()
+            && let Some(reader) = self.reader.take()
+        {
+            reader.wake();
+        }
         Poll::Ready(Ok(()))
     }
 
@@ -174,5 +198,13 @@ impl<I: AsyncRead + AsyncWrite + Unpin, S: Serve> AsyncWrite for Socket<I, S> {
             ready!(Pin::new(&mut self.inner).poll_shutdown(cx))?;
         }
         if self.ended { Poll::Ready(Ok(())) } else { self.poll_linger(cx) }
+    }
+}
+
+impl<I: Reset, S> Drop for Socket<I, S> {
+    fn drop(&mut self) {
+        if self.watch.is_cut_off() {
+            self.inner.reset();
+        }
     }
 }

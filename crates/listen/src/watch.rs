@@ -4,14 +4,15 @@
 //! bytes come and go; the two never know of each other. Decides when a connection has waited too
 //! long. Invariant: whoever counted an answer into the drain counts it out exactly once.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::drain::Drain;
 use crate::limits::Limits;
+use crate::request_body::Unread;
 
 /// No request yet and no byte of one.
 const FRESH: u8 = 0;
@@ -37,6 +38,12 @@ pub(crate) struct Watch {
     since_ms: AtomicU64,
     /// When a write first found the socket full, in milliseconds after `opened`.
     blocked_since_ms: AtomicU64,
+    /// The request was read to its end.
+    whole: AtomicBool,
+    /// An answer broke off.
+    broken: AtomicBool,
+    /// What the service left of the request's body.
+    unread: Mutex<Option<Unread>>,
 }
 
 /// What is to be done about a connection now.
@@ -60,6 +67,9 @@ impl Watch {
             state: AtomicU8::new(FRESH),
             since_ms: AtomicU64::new(0),
             blocked_since_ms: AtomicU64::new(NOT_BLOCKED),
+            whole: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
+            unread: Mutex::default(),
         })
     }
 
@@ -75,6 +85,36 @@ impl Watch {
     /// Is the service at work, or its body not done?
     pub(crate) fn is_active(&self) -> bool {
         self.state.load(Ordering::Acquire) == ACTIVE
+    }
+
+    /// Was the request read to its end, while its answer is not with the socket yet?
+    pub(crate) fn owes_answer(&self) -> bool {
+        self.state.load(Ordering::Acquire) >= ACTIVE && self.whole.load(Ordering::Acquire)
+    }
+
+    /// Would a client that sees the connection end now take a part of an answer for the whole?
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.broken.load(Ordering::Acquire) || self.state.load(Ordering::Acquire) >= ACTIVE
+    }
+
+    /// The body of an answer failed.
+    pub(crate) fn broke_off(&self) {
+        self.broken.store(true, Ordering::Release);
+    }
+
+    /// Tells whether all of the request was read.
+    pub(crate) fn request_is_whole(&self, whole: bool) {
+        self.whole.store(whole, Ordering::Release);
+    }
+
+    /// Takes back a body that the service did not read to its end.
+    pub(crate) fn leave_unread(&self, unread: Unread) {
+        *self.unread.lock().unwrap_or_else(PoisonError::into_inner) = Some(unread);
+    }
+
+    /// What the service left of the request's body, if anything.
+    pub(crate) fn take_unread(&self) -> Option<Unread> {
+        self.unread.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Bytes came from the client.
@@ -147,6 +187,13 @@ impl Drop for Watch {
 /// Held by the service call and then by the body of its answer.
 #[derive(Debug)]
 pub(crate) struct Answering(Arc<Watch>);
+
+impl Answering {
+    /// The connection's watch.
+    pub(crate) fn watch(&self) -> &Arc<Watch> {
+        &self.0
+    }
+}
 
 impl Drop for Answering {
     fn drop(&mut self) {

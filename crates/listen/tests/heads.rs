@@ -31,6 +31,19 @@ fn unreadable() -> Vec<(&'static str, Vec<u8>)> {
             b"POST / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab".to_vec(),
         ),
         ("unknown coding", b"POST / HTTP/1.1\r\ntransfer-encoding: zip\r\n\r\n".to_vec()),
+        (
+            "a coding before chunked",
+            b"POST / HTTP/1.1\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n".to_vec(),
+        ),
+        (
+            "chunked twice",
+            b"POST / HTTP/1.1\r\ntransfer-encoding: chunked, chunked\r\n\r\n0\r\n\r\n".to_vec(),
+        ),
+        (
+            "chunked in two headers",
+            b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"
+                .to_vec(),
+        ),
         ("70 KiB head", huge.into_bytes()),
         ("200 headers", format!("GET / HTTP/1.1\r\n{many}\r\n").into_bytes()),
     ]

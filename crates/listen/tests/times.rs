@@ -89,12 +89,14 @@ async fn client_that_does_not_read_is_cut_off() {
 }
 
 #[tokio::test]
-async fn client_that_hangs_up_leaves_nothing_in_flight() {
+async fn client_that_resets_its_connection_leaves_nothing_in_flight() {
     let listener = start(limits(), None);
     let mut stream = connect(&listener).await;
     stream.write_all(&get("/wait")).await.unwrap();
     listener.echo.entered.notified().await;
     assert_eq!(listener.drain.in_flight(), 1);
+    // An end alone would be that of a client which still waits for its answer.
+    stream.set_zero_linger().unwrap();
     drop(stream);
     while listener.drain.in_flight() > 0 {
         sleep(Duration::from_millis(10)).await;

@@ -1,15 +1,18 @@
 //! A listener with an echoing service, and raw connections to it.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::{StreamExt, stream};
 use http::{Request, Response};
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
-use listen::{Drain, HttpRefusal, Limits, Serve, Tls, bind, run};
+use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use listen::{Drain, HttpRefusal, Limits, RequestBody, Serve, Tls, bind, run};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -21,18 +24,19 @@ pub struct Echo {
     pub drain: Drain,
     pub calls: AtomicU32,
     pub refusals: AtomicU32,
+    pub behind_proxy: AtomicBool,
     pub entered: Notify,
     pub go: Notify,
 }
 
 impl Serve for Echo {
-    type Body = Full<Bytes>;
+    type Body = UnsyncBoxBody<Bytes, io::Error>;
 
     async fn serve(
         self: &Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         peer: IpAddr,
-    ) -> Response<Full<Bytes>> {
+    ) -> Response<UnsyncBoxBody<Bytes, io::Error>> {
         let call = self.calls.fetch_add(1, Ordering::SeqCst);
         let path = request.uri().path().to_owned();
         if path == "/wait" {
@@ -51,8 +55,15 @@ impl Serve for Echo {
         Response::builder()
             .status(status)
             .header("x-request-id", format!("call-{call}"))
-            .body(Full::new(body))
+            .body(match path.as_str() {
+                "/broken" => broken(),
+                _ => Full::new(body).map_err(|never| match never {}).boxed_unsync(),
+            })
             .unwrap()
+    }
+
+    fn is_proxy(&self, _: IpAddr) -> bool {
+        self.behind_proxy.load(Ordering::SeqCst)
     }
 
     fn http_refusal(&self) -> HttpRefusal {
@@ -63,6 +74,20 @@ impl Serve for Echo {
             body: Bytes::from_static(REFUSAL.as_bytes()),
         }
     }
+}
+
+/// A body without a length that breaks off.
+fn broken() -> UnsyncBoxBody<Bytes, io::Error> {
+    let frames = [
+        Ok(Frame::data(Bytes::from_static(b"a part of the answer"))),
+        Err(io::Error::other("broke off")),
+    ];
+    // The first part is on its way before the second is asked for.
+    let slow = stream::iter(frames).then(|frame| async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        frame
+    });
+    StreamBody::new(slow).boxed_unsync()
 }
 
 pub struct Listener {
@@ -80,6 +105,7 @@ pub fn start(limits: Limits, tls: Option<Tls>) -> Listener {
         drain: drain.clone(),
         calls: AtomicU32::new(0),
         refusals: AtomicU32::new(0),
+        behind_proxy: AtomicBool::new(false),
         entered: Notify::new(),
         go: Notify::new(),
     });

@@ -11,8 +11,7 @@ use explorer::Explorer;
 use gateway::Gateway;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
-use hyper::body::Incoming;
-use listen::{Drain, HttpRefusal, RequestId, Serve};
+use listen::{Drain, HttpRefusal, RequestBody, RequestId, Serve};
 use meter::Meter;
 
 use super::chains::Chains;
@@ -68,7 +67,7 @@ impl Serve for Health {
 
     async fn serve(
         self: &Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         _peer: IpAddr,
     ) -> Response<Full<Bytes>> {
         let (status, content_type, body) = self.page(request.method(), request.uri().path());
