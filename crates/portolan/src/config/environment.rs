@@ -7,11 +7,13 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::Config;
 use super::problem::{ConfigError, line_of, reword};
+
+/// An error of the parser, with the field that it is about.
+type FieldError = serde_path_to_error::Error<toml::de::Error>;
 
 const PREFIX: &str = "PORTOLAN__";
 
@@ -26,24 +28,27 @@ pub(super) fn merge(
         .filter(|(name, _)| name.to_ascii_uppercase().starts_with(PREFIX))
         .collect();
     overrides.sort();
-    let line = |error: toml::de::Error| ConfigError::Line {
+    let line = |error: &toml::de::Error, problem| ConfigError::Line {
         path: path.to_owned(),
         line: line_of(text, error.span().map_or(0, |span| span.start)),
-        problem: reword(error.message()),
+        problem,
     };
-    match toml::from_str::<Config>(text) {
+    let malformed = |error: toml::de::Error| line(&error, reword(error.message()));
+    match serde_path_to_error::deserialize(toml::Deserializer::parse(text).map_err(malformed)?) {
         Ok(config) if overrides.is_empty() => return Ok(config),
         // What the file leaves out, a variable may say.
-        Err(error) if overrides.is_empty() || !is_missing(&error) => return Err(line(error)),
+        Err(error) if overrides.is_empty() || !is_missing(error.inner()) => {
+            return Err(line(error.inner(), in_field(&error)));
+        }
         _ => {}
     }
-    let mut table: Table = toml::from_str(text).map_err(line)?;
+    let mut table: Table = toml::from_str(text).map_err(malformed)?;
     for (variable, text) in &overrides {
         table = set(table, variable, text)?;
     }
     read(&table).map_err(|error| ConfigError::Value {
         field: "configuration with variables of the environment".into(),
-        problem: reword(error.message()),
+        problem: in_field(&error),
     })
 }
 
@@ -59,7 +64,7 @@ fn set(table: Table, variable: &str, text: &str) -> Result<Table, ConfigError> {
         }
         let Value::Table(changed) = changed else { break };
         match read(&changed) {
-            Err(error) if !is_missing(&error) => problem = reword(error.message()),
+            Err(error) if !is_missing(error.inner()) => problem = reword(error.inner().message()),
             _ => return Ok(changed),
         }
     }
@@ -107,8 +112,18 @@ fn put(at: &mut Value, path: &[String], value: Value) -> bool {
     put(inner, rest, value)
 }
 
-fn read(table: &Table) -> Result<Config, toml::de::Error> {
-    Config::deserialize(Value::Table(table.clone()))
+fn read(table: &Table) -> Result<Config, FieldError> {
+    serde_path_to_error::deserialize(Value::Table(table.clone()))
+}
+
+/// What is wrong, behind the field that it is wrong with; an unknown field is named by the words.
+fn in_field(error: &FieldError) -> String {
+    let (problem, field) = (reword(error.inner().message()), error.path().to_string());
+    match field.as_str() {
+        "." => problem,
+        _ if problem.starts_with("unknown field") => problem,
+        _ => format!("{field}: {problem}"),
+    }
 }
 
 fn is_missing(error: &toml::de::Error) -> bool {

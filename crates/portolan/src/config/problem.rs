@@ -72,9 +72,20 @@ pub(super) fn reword(message: &str) -> String {
     }
     if message.starts_with("invalid type") || message.starts_with("invalid value") {
         let expected = message.rsplit_once(", expected ").map_or("another value", |(_, what)| what);
-        return format!("expected {expected}");
+        return format!("expected {}", kind_of_value(expected));
     }
     message.lines().collect::<Vec<_>>().join("; ")
+}
+
+/// A type of ours in the words of whoever writes a configuration.
+fn kind_of_value(expected: &str) -> &str {
+    match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        other => other,
+    }
 }
 
 /// The line, from 1, in which byte `at` of `text` stands.

@@ -159,7 +159,7 @@ fn unknown_field_names_the_nearest_one_and_the_line() {
 #[test]
 fn value_of_the_wrong_type_names_the_line_but_not_the_value() {
     for (text, line, expected) in [
-        ("[gateway]\nlog_range = \"hunter2\"", 2, "expected u64"),
+        ("[gateway]\nlog_range = \"hunter2\"", 2, "gateway.log_range: expected a whole number"),
         ("[gateway]\nlisten = \"hunter2\"", 2, "expected an address with a port"),
         ("[gateway]\nlisten = 8480", 2, "expected"),
         ("[log]\nformat = \"jsn\"", 2, "the nearest known one is \"json\""),
@@ -167,7 +167,7 @@ fn value_of_the_wrong_type_names_the_line_but_not_the_value() {
         ("[[chain.btc.nodes]]\nurl = \"http://h\"\npassword = 4242", 3, "text"),
         ("[[chain.btc.nodes]]\npassword = \"hunter2\"\n", 1, "missing field `url`"),
         ("[gateway]\nlisten = hunter2", 2, ""),
-        ("[gateway]\nlog_range = -1", 2, "expected u64"),
+        ("[gateway]\nlog_range = -1", 2, "gateway.log_range: expected a whole number, 0 or more"),
         ("[plan.lab]\ndaily = 5", 1, "missing field `requests_per_second`"),
     ] {
         let problem = refusal(text);
@@ -267,7 +267,7 @@ fn variable_overrides_the_file_in_the_type_of_its_field() {
 fn bad_variable_is_named_and_its_text_is_not_shown() {
     for (name, text, expected) in [
         ("PORTOLAN__GATEWAY__LISEN", "hunter2", "the nearest known one is \"listen\""),
-        ("PORTOLAN__GATEWAY__LOG_RANGE", "hunter2", "expected u64"),
+        ("PORTOLAN__GATEWAY__LOG_RANGE", "hunter2", "expected a whole number"),
         ("PORTOLAN__GATEWAY__LISTEN", "hunter2", "expected an address with a port"),
         ("PORTOLAN__GATEWAY__LISTEN__X", "hunter2", "expected"),
         ("PORTOLAN__GATEWAY", "hunter2", "expected"),
