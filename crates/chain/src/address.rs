@@ -5,73 +5,63 @@
 //! nothing of another network is read.
 
 mod base58check;
+mod bitcoin;
 mod cash_addr;
+mod decred;
+mod zcash;
 
-use crate::utxo::{Destination, Format, WitnessProgram};
-use crate::{AddressParams, BitcoinAddresses};
+use crate::AddressParams;
+use crate::utxo::{Destination, Format};
 
-/// The longest text that is looked at, in bytes.
-const LONGEST: usize = 128;
+/// The longest text that is looked at, in bytes: the sum of a unified address is good for so many.
+const LONGEST: usize = 1023;
 
-/// Text that is no address on the network.
+/// Why a text leads to no destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an address on this network")]
-pub struct NotAnAddress;
+pub enum AddressError {
+    /// It is no address on the network: another network's, a wrong checksum, mixed case where
+    /// case does not matter, or of a script that has no address.
+    #[error("not an address on this network")]
+    Unknown,
+    /// It is an address of a shielded pool alone, where no output shows who is paid.
+    #[error("a shielded address: the chain does not show what it receives or holds")]
+    Shielded,
+    /// It is an address of a bare public key, not of its hash.
+    #[error("the address of a bare public key: outputs to bare keys are listed for no address")]
+    BareKey,
+}
 
 impl AddressParams {
     /// The canonical address of a destination; `None` where this network has no form for it.
     pub fn encode(&self, destination: &Destination) -> Option<String> {
         match self {
-            AddressParams::Bitcoin(params) => encode(params, destination),
-            _ => None,
+            AddressParams::Bitcoin(params) => bitcoin::encode(params, destination),
+            AddressParams::Zcash(params) => zcash::encode(params, destination),
+            AddressParams::Decred(params) => decred::encode(params, destination),
+            AddressParams::Monero(_) | AddressParams::Ethereum => None,
         }
     }
 
     /// The destination of an address in any of its forms.
     ///
     /// # Errors
-    /// Text that is no address here: another network's, a wrong checksum, mixed case where case
-    /// does not matter, or a script that has no address.
-    pub fn decode(&self, text: &str, format: &Format) -> Result<Destination, NotAnAddress> {
-        let AddressParams::Bitcoin(params) = self else { return Err(NotAnAddress) };
+    /// Text that is no address here, or an address of this network that no output can show; see
+    /// [`AddressError`].
+    pub fn decode(&self, text: &str, format: &Format) -> Result<Destination, AddressError> {
         if text.len() > LONGEST || !text.is_ascii() {
-            return Err(NotAnAddress);
+            return Err(AddressError::Unknown);
         }
-        // All are tried: a base58 address may begin with the letters of a bech32 prefix.
-        base58check::decode(params, text)
-            .or_else(|| witness(params, text))
-            .or_else(|| cash_addr::decode(&params.cashaddr?, text))
-            .filter(|found| {
-                Destination::of_script(&found.script(), &format.scripts).as_ref() == Some(found)
-            })
-            .ok_or(NotAnAddress)
+        let found = match self {
+            AddressParams::Bitcoin(params) => {
+                bitcoin::decode(params, text).ok_or(AddressError::Unknown)
+            }
+            AddressParams::Zcash(params) => zcash::decode(params, text),
+            AddressParams::Decred(params) => decred::decode(params, text),
+            AddressParams::Monero(_) | AddressParams::Ethereum => Err(AddressError::Unknown),
+        }?;
+        let back = Destination::of_script(&found.script(), &format.scripts);
+        if back == Some(found) { Ok(found) } else { Err(AddressError::Unknown) }
     }
-}
-
-fn encode(params: &BitcoinAddresses, destination: &Destination) -> Option<String> {
-    if let Some(cash_addr) = &params.cashaddr {
-        return cash_addr::encode(cash_addr, destination);
-    }
-    match destination {
-        Destination::PubkeyHash(hash) => Some(base58check::encode(params.p2pkh, hash)),
-        Destination::ScriptHash(hash) => Some(base58check::encode(*params.p2sh.first()?, hash)),
-        Destination::ScriptHash32(_) => None,
-        Destination::Witness(program) => {
-            let prefix = bech32::Hrp::parse(params.segwit?).ok()?;
-            let version = bech32::Fe32::try_from(program.version()).ok()?;
-            bech32::segwit::encode(prefix, version, program.program()).ok()
-        }
-    }
-}
-
-/// Reads a segregated-witness address (BIP 173, BIP 350) of this network.
-fn witness(params: &BitcoinAddresses, text: &str) -> Option<Destination> {
-    let expected = bech32::Hrp::parse(params.segwit?).ok()?;
-    let (prefix, version, program) = bech32::segwit::decode(text).ok()?;
-    if prefix != expected {
-        return None;
-    }
-    WitnessProgram::new(version.to_u8(), &program).map(Destination::Witness)
 }
 
 #[cfg(test)]

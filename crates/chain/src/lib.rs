@@ -18,7 +18,7 @@ mod network;
 mod offered;
 pub mod utxo;
 
-pub use address::NotAnAddress;
+pub use address::AddressError;
 pub use address_params::{
     AddressParams, BitcoinAddresses, CashAddr, DecredAddresses, MoneroAddresses, ZcashAddresses,
 };

@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
+use chain::utxo::Layout;
 use chain::{Chain, Family, Network};
 use node::Pool;
 
@@ -24,7 +25,8 @@ impl ChainIndex {
     /// Whether this version keeps an index of that chain.
     pub fn is_kept_of(chain: &Chain) -> bool {
         match chain.family {
-            Family::Utxo => chain.format.is_some(),
+            // The rows have no place yet for what other layouts have.
+            Family::Utxo => chain.format.is_some_and(|format| format.layout == Layout::Plain),
             Family::Account | Family::Ring => false,
         }
     }

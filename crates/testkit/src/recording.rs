@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use chain::Chain;
+use chain::{Chain, Network, NetworkKind};
 use flate2::read::GzDecoder;
 use replay::{Phase, Recorded};
 use serde_json::Value;
@@ -74,6 +74,18 @@ impl Recording {
         (coins.as_f64().unwrap() * 10_f64.powi(self.chain.decimals.into())).round() as u64
     }
 
+    /// The network that the node was on.
+    pub fn on(&self) -> &'static Network {
+        let mut networks = self.chain.networks.iter();
+        networks.find(|network| network.kind == NetworkKind::Regtest).unwrap()
+    }
+
+    /// The ids that a block lists: the regular ones, then those of stake transactions.
+    pub fn listed(block: &Value) -> Vec<&str> {
+        let lists = ["tx", "stx"].map(|name| block[name].as_array());
+        lists.into_iter().flatten().flatten().map(|txid| txid.as_str().unwrap()).collect()
+    }
+
     /// The entries of `vin` or `vout` that are not of the MimbleWimble extension.
     pub fn canonical(list: &Value) -> Vec<&Value> {
         list.as_array().unwrap().iter().filter(|entry| entry["ismweb"] != true).collect()
@@ -119,8 +131,10 @@ impl Said {
         match (line.method(), params[0].as_str()) {
             ("gettxoutsetinfo", _) => self.output_set = String::from_utf8(result.to_vec()).unwrap(),
             ("getblockhash", None) => {
-                let hash = read().as_str().unwrap().to_owned();
-                self.hashes.insert(params[0].as_u64().unwrap(), hash);
+                // A negative height is read as one counted from the tip by some nodes.
+                if let Some(height) = params[0].as_u64() {
+                    self.hashes.insert(height, read().as_str().unwrap().to_owned());
+                }
             }
             ("getblock", Some(hash)) => self.block(hash, read()),
             ("getrawtransaction", Some(txid)) => match read() {
@@ -145,12 +159,13 @@ impl Said {
             self.raw.insert(hash.to_owned(), const_hex::decode(hex).unwrap());
             return;
         }
-        let listed = shown["tx"].as_array().unwrap();
-        if listed[0].is_string() {
+        if shown["tx"][0].is_string() {
             self.blocks.insert(hash.to_owned(), shown);
             return;
         }
-        for one in listed {
+        // A node with two trees names the lists otherwise where it shows the transactions.
+        let lists = ["tx", "rawtx", "rawstx"].map(|name| shown[name].as_array());
+        for one in lists.into_iter().flatten().flatten() {
             let txid = one["txid"].as_str().unwrap().to_owned();
             self.transactions.entry(txid).or_insert_with(|| one.clone());
         }

@@ -1,32 +1,54 @@
-//! Base58Check addresses: a version byte, a hash of 20 bytes, the first four bytes of the double
-//! SHA-256 of both.
+//! Base58Check: a version of one or two bytes, a hash, and the first four bytes of a double hash of
+//! both.
 //!
-//! Source: Bitcoin Core, src/base58.cpp.
+//! What the version and the hash stand for is left to the callers. Source: Bitcoin Core,
+//! src/base58.cpp.
 
-use crate::utxo::Destination;
-use crate::{BitcoinAddresses, Hash32};
+use crate::Hash32;
 
-const PAYLOAD_BYTES: usize = 21;
-const BYTES: usize = PAYLOAD_BYTES + 4;
+const SUM_BYTES: usize = 4;
+/// The most bytes that are read: a version of two, 64 of an address of Sprout.
+const MOST_BYTES: usize = 2 + 64 + SUM_BYTES;
+/// The most bytes that are written: a version of two, a hash of 20.
+const MOST_WRITTEN: usize = 2 + 20 + SUM_BYTES;
 
 const DIGITS: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 /// So many digits fit into 64 bits.
 const STEP_DIGITS: usize = 10;
 const STEP: u128 = 58u128.pow(STEP_DIGITS as u32);
 
-/// The address of a hash.
-pub(super) fn encode(version: u8, hash: &[u8; 20]) -> String {
-    let mut bytes = [0; BYTES];
-    bytes[0] = version;
-    bytes[1..PAYLOAD_BYTES].copy_from_slice(hash);
-    let sum = checksum(&bytes[..PAYLOAD_BYTES]);
-    bytes[PAYLOAD_BYTES..].copy_from_slice(&sum);
-    base58(&bytes)
+/// Which hash is taken twice for the sum.
+#[derive(Clone, Copy)]
+pub(super) enum Sum {
+    Sha256,
+    Blake256,
 }
 
-/// The digits of a number of 200 bits, ten at a time: a page shows a hundred addresses, and digit by
-/// digit they took a third of its time. A leading byte of zero is a leading digit 1.
-fn base58(bytes: &[u8; BYTES]) -> String {
+impl Sum {
+    fn of(self, payload: &[u8]) -> [u8; SUM_BYTES] {
+        let twice = match self {
+            Sum::Sha256 => Hash32::sha256d(&[payload]),
+            Sum::Blake256 => Hash32::blake256(&[Hash32::blake256(&[payload]).wire()]),
+        };
+        let [a, b, c, d, ..] = *twice.wire();
+        [a, b, c, d]
+    }
+}
+
+/// The text of a version and a hash.
+pub(super) fn encode(version: &[u8], hash: &[u8; 20], sum: Sum) -> String {
+    let mut bytes = [0; MOST_WRITTEN];
+    let (start, end) = (version.len(), version.len() + hash.len());
+    bytes[..start].copy_from_slice(version);
+    bytes[start..end].copy_from_slice(hash);
+    let sum = sum.of(&bytes[..end]);
+    bytes[end..end + SUM_BYTES].copy_from_slice(&sum);
+    base58(&bytes[..end + SUM_BYTES])
+}
+
+/// The digits of a number of up to 29 bytes, ten at a time: a page shows a hundred addresses, and
+/// digit by digit they took a third of its time. A leading byte of zero is a leading digit 1.
+fn base58(bytes: &[u8]) -> String {
     let mut limbs = [0u64; 4];
     for (place, byte) in bytes.iter().rev().enumerate() {
         limbs[3 - place / 8] |= u64::from(*byte) << (place % 8 * 8);
@@ -51,28 +73,26 @@ fn base58(bytes: &[u8; BYTES]) -> String {
     str::from_utf8(&text[unused - zeros..]).expect("the digits are ASCII").to_owned()
 }
 
-/// The destination of an address, if it is one with a version of these parameters.
-pub(super) fn decode(params: &BitcoinAddresses, text: &str) -> Option<Destination> {
-    let mut bytes = [0; BYTES];
-    if bs58::decode(text).onto(&mut bytes).ok()? != BYTES {
-        return None;
-    }
-    let (payload, sum) = bytes.split_at(PAYLOAD_BYTES);
-    if sum != checksum(payload) {
-        return None;
-    }
-    let (&version, hash) = payload.split_first()?;
-    let hash = hash.try_into().ok()?;
-    if version == params.p2pkh {
-        Some(Destination::PubkeyHash(hash))
-    } else {
-        params.p2sh.contains(&version).then_some(Destination::ScriptHash(hash))
-    }
+/// Version and hash of a text whose sum is right.
+pub(super) struct Payload {
+    bytes: [u8; MOST_BYTES],
+    length: usize,
 }
 
-fn checksum(payload: &[u8]) -> [u8; 4] {
-    let [a, b, c, d, ..] = *Hash32::sha256d(&[payload]).wire();
-    [a, b, c, d]
+impl Payload {
+    /// Reads a text of at most 66 bytes of version and hash.
+    pub(super) fn of(text: &str, sum: Sum) -> Option<Payload> {
+        let mut bytes = [0; MOST_BYTES];
+        let length = bs58::decode(text).onto(&mut bytes).ok()?.checked_sub(SUM_BYTES)?;
+        let (payload, found) = bytes.split_at(length);
+        (found.get(..SUM_BYTES)? == sum.of(payload)).then_some(Payload { bytes, length })
+    }
+
+    /// What stands behind a version of `N` bytes, and the version.
+    pub(super) fn split<const N: usize>(&self) -> Option<([u8; N], &[u8])> {
+        let (version, hash) = self.bytes[..self.length].split_first_chunk()?;
+        Some((*version, hash))
+    }
 }
 
 #[cfg(test)]
@@ -81,14 +101,16 @@ mod tests {
 
     #[test]
     fn digits_are_those_of_the_field() {
-        let mut bytes = [0; BYTES];
-        assert_eq!(base58(&bytes), "1".repeat(BYTES));
-        assert_eq!(base58(&[0xff; BYTES]), bs58::encode([0xff; BYTES]).into_string());
-        for round in 0..2000u32 {
-            let hash = Hash32::sha256d(&[&round.to_be_bytes()]);
-            bytes.copy_from_slice(&hash.wire()[..BYTES]);
-            bytes[..round as usize % (BYTES + 1)].fill(0);
-            assert_eq!(base58(&bytes), bs58::encode(bytes).into_string());
+        for length in [25, MOST_WRITTEN, 29] {
+            let mut bytes = vec![0; length];
+            assert_eq!(base58(&bytes), "1".repeat(length));
+            assert_eq!(base58(&vec![0xff; length]), bs58::encode(vec![0xff; length]).into_string());
+            for round in 0..2000u32 {
+                let hash = Hash32::sha256d(&[&round.to_be_bytes()]);
+                bytes.copy_from_slice(&hash.wire()[..length]);
+                bytes[..round as usize % (length + 1)].fill(0);
+                assert_eq!(base58(&bytes), bs58::encode(&bytes).into_string());
+            }
         }
     }
 }

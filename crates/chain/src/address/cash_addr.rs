@@ -24,7 +24,7 @@ pub(super) fn encode(params: &CashAddr, destination: &Destination) -> Option<Str
         Destination::PubkeyHash(hash) => (PUBKEY_HASH, SIZE_20, hash),
         Destination::ScriptHash(hash) => (SCRIPT_HASH, SIZE_20, hash),
         Destination::ScriptHash32(hash) if params.tokens => (SCRIPT_HASH, SIZE_32, hash),
-        Destination::ScriptHash32(_) | Destination::Witness(_) => return None,
+        _ => return None,
     };
     let mut bytes = vec![kind << 3 | size];
     bytes.extend_from_slice(hash);

@@ -41,6 +41,7 @@ const FORMAT: Format = Format {
         script_hash_32: true,
         keys: KeyPushes::FittingFirstByteMinimal,
         multisig_keys: 16,
+        stake: false,
     },
 };
 

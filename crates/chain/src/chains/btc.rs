@@ -37,6 +37,7 @@ const FORMAT: Format = Format {
         script_hash_32: false,
         keys: KeyPushes::FittingFirstByte,
         multisig_keys: 20,
+        stake: false,
     },
 };
 

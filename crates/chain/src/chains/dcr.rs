@@ -5,6 +5,7 @@
 
 use std::sync::LazyLock;
 
+use crate::utxo::{Format, KeyPushes, Layout, ScriptRules, WitnessNames};
 use crate::{
     AddressParams, Chain, DecredAddresses, Dialect, Family, MethodSet, Network, NetworkKind,
     method_file,
@@ -20,7 +21,24 @@ pub(super) static CHAIN: Chain = Chain {
     dialect: Dialect::Dcrd,
     networks: &NETWORKS,
     methods: &METHODS,
-    format: None,
+    format: Some(FORMAT),
+};
+
+const FORMAT: Format = Format {
+    layout: Layout::Staked,
+    witness: false,
+    mweb: false,
+    aux_pow: false,
+    tokens: false,
+    scripts: ScriptRules {
+        witness: WitnessNames::None,
+        anchor: false,
+        mweb: false,
+        script_hash_32: false,
+        keys: KeyPushes::FittingFirstByte,
+        multisig_keys: 16,
+        stake: true,
+    },
 };
 
 static METHODS: LazyLock<MethodSet> = LazyLock::new(|| {

@@ -39,6 +39,7 @@ const FORMAT: Format = Format {
         script_hash_32: false,
         keys: KeyPushes::FittingFirstByteMinimal,
         multisig_keys: 16,
+        stake: false,
     },
 };
 

@@ -6,6 +6,7 @@
 
 use std::sync::LazyLock;
 
+use crate::utxo::{Format, KeyPushes, Layout, ScriptRules, WitnessNames};
 use crate::{
     AddressParams, Chain, Dialect, Family, MethodSet, Network, NetworkKind, ZcashAddresses,
     method_file,
@@ -21,7 +22,24 @@ pub(super) static CHAIN: Chain = Chain {
     dialect: Dialect::Zebrad,
     networks: &NETWORKS,
     methods: &METHODS,
-    format: None,
+    format: Some(FORMAT),
+};
+
+const FORMAT: Format = Format {
+    layout: Layout::Shielded,
+    witness: false,
+    mweb: false,
+    aux_pow: false,
+    tokens: false,
+    scripts: ScriptRules {
+        witness: WitnessNames::None,
+        anchor: false,
+        mweb: false,
+        script_hash_32: false,
+        keys: KeyPushes::FittingFirstByte,
+        multisig_keys: 16,
+        stake: false,
+    },
 };
 
 static METHODS: LazyLock<MethodSet> = LazyLock::new(|| {

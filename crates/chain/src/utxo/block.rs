@@ -2,9 +2,9 @@
 
 use super::aux_pow;
 use super::byte_reader::{ByteReader, DecodeError, Problem};
-use super::format::Format;
+use super::format::{Format, Layout};
 use super::header::Header;
-use super::merkle::merkle_root;
+use super::merkle::{Tree, merkle_root};
 use super::transaction::{Place, Transaction};
 use crate::Hash32;
 
@@ -13,10 +13,14 @@ use crate::Hash32;
 pub struct Block<'a> {
     /// The header.
     pub header: Header,
-    /// The transactions in block order.
+    /// The transactions in block order; where a block has two trees, the regular ones and then
+    /// the stake ones.
     pub transactions: Vec<Transaction<'a>>,
     /// Their ids, in the same order.
     pub txids: Vec<Hash32>,
+    /// How many of them are regular. The others are stake transactions, which stand even if the
+    /// next block voids the regular ones.
+    pub regular: usize,
     /// Bytes in all as the node gave them, proof of a parent chain and extension block included.
     ///
     /// A litecoind that is told `rpcserialversion=1` leaves the extension block out, and with 0
@@ -38,24 +42,53 @@ impl<'a> Block<'a> {
         if format.aux_pow && aux_pow::follows(header.version) {
             aux_pow::skip(&mut reader, format)?;
         }
-        let count = reader.count(Transaction::LEAST_BYTES)?;
-        if count == 0 {
+        let mut transactions = Vec::new();
+        read_list(&mut reader, format, &mut transactions)?;
+        let regular = transactions.len();
+        if regular == 0 {
             return Err(reader.fault(Problem::Empty));
         }
-        let mut transactions = Vec::with_capacity(count);
-        for _ in 0..count {
-            transactions.push(Transaction::read(&mut reader, format, Place::Block)?);
+        if format.layout == Layout::Staked {
+            read_list(&mut reader, format, &mut transactions)?;
         }
         let extension = read_extension(&mut reader, &transactions)?;
         reader.end()?;
         let txids = transactions.iter().map(Transaction::txid).collect();
-        Ok(Block { header, transactions, txids, size: raw.len(), extension })
+        Ok(Block { header, transactions, txids, regular, size: raw.len(), extension })
     }
 
     /// Whether the transactions are those that the header commits to.
     pub fn is_whole(&self) -> bool {
-        merkle_root(&self.txids) == Some(self.header.merkle_root)
+        match self.header.stake {
+            None => merkle_root(&self.txids) == Some(self.header.merkle_root),
+            Some(stake) => {
+                let leaves = self.transactions.iter().zip(&self.txids);
+                let leaves: Vec<Hash32> = leaves.map(|(one, txid)| one.leaf(txid)).collect();
+                let (regular, staked) = leaves.split_at(self.regular);
+                let (regular, staked) = (Tree::Staked.root(regular), Tree::Staked.root(staked));
+                let both = regular.zip(staked);
+                // Once the header had a root of each tree; since DCP0005 it has one of both.
+                both == Some((self.header.merkle_root, stake.root))
+                    || both.is_some_and(|(regular, staked)| {
+                        Tree::Staked.root(&[regular, staked]) == Some(self.header.merkle_root)
+                    })
+            }
+        }
     }
+}
+
+/// Reads a list of transactions behind those that were read.
+fn read_list<'a>(
+    reader: &mut ByteReader<'a>,
+    format: &Format,
+    transactions: &mut Vec<Transaction<'a>>,
+) -> Result<(), DecodeError> {
+    let count = reader.count(Transaction::LEAST_BYTES)?;
+    transactions.reserve_exact(count);
+    for _ in 0..count {
+        transactions.push(Transaction::read(reader, format, Place::Block)?);
+    }
+    Ok(())
 }
 
 /// The extension block that follows a HogEx, up to the end of the bytes.

@@ -32,6 +32,9 @@ pub enum Problem {
     /// An amount above 2^63 - 1.
     #[error("an amount is out of range")]
     Amount,
+    /// A version of a transaction that nothing is known about.
+    #[error("unknown version of a transaction")]
+    Version,
     /// Flags of a transaction that nothing is known about, or none after a marker.
     #[error("unknown transaction flags")]
     Flags,

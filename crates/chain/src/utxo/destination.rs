@@ -5,8 +5,8 @@
 
 use super::format::{ScriptRules, WitnessNames};
 use super::opcodes::{
-    OP_0, OP_1, OP_8, OP_9, OP_16, OP_CHECKSIG, OP_DUP, OP_EQUAL, OP_EQUALVERIFY, OP_HASH160,
-    OP_HASH256,
+    OP_0, OP_1, OP_8, OP_9, OP_16, OP_CHECKSIG, OP_CHECKSIGALT, OP_DUP, OP_ED25519, OP_EQUAL,
+    OP_EQUALVERIFY, OP_HASH160, OP_HASH256, OP_SCHNORR,
 };
 
 /// The one destination of an output.
@@ -20,6 +20,10 @@ pub enum Destination {
     ScriptHash32([u8; 32]),
     /// A witness program.
     Witness(WitnessProgram),
+    /// Whoever has the Ed25519 key with this hash.
+    Ed25519KeyHash([u8; 20]),
+    /// Whoever has the key of Schnorr signatures with this hash.
+    SchnorrKeyHash([u8; 20]),
 }
 
 /// A witness program: a version, 0 to 16, and 2 to 40 bytes.
@@ -64,8 +68,10 @@ impl Destination {
     /// The destination of an output script, if it has exactly one: public key and script hashes
     /// and witness programs in their usual form. Bare keys, bare multisig, data and scripts of
     /// the MimbleWimble extension have none.
+    ///
+    /// A tag of a stake transaction makes no difference ([`ScriptRules::counted`]).
     pub fn of_script(script: &[u8], rules: &ScriptRules) -> Option<Destination> {
-        match *script {
+        match *rules.counted(script) {
             [OP_DUP, OP_HASH160, 20, ref hash @ .., OP_EQUALVERIFY, OP_CHECKSIG] => {
                 hash.try_into().ok().map(Destination::PubkeyHash)
             }
@@ -74,6 +80,16 @@ impl Destination {
             }
             [OP_HASH256, 32, ref hash @ .., OP_EQUAL] if rules.script_hash_32 => {
                 hash.try_into().ok().map(Destination::ScriptHash32)
+            }
+            [OP_DUP, OP_HASH160, 20, ref hash @ .., OP_EQUALVERIFY, kind, OP_CHECKSIGALT]
+                if rules.stake =>
+            {
+                let hash = hash.try_into().ok()?;
+                match kind {
+                    OP_ED25519 => Some(Destination::Ed25519KeyHash(hash)),
+                    OP_SCHNORR => Some(Destination::SchnorrKeyHash(hash)),
+                    _ => None,
+                }
             }
             _ if rules.witness == WitnessNames::All && !is_mweb(script, rules) => {
                 let (version, program) = witness_parts(script)?;
@@ -91,6 +107,8 @@ impl Destination {
             }
             Destination::ScriptHash(hash) => [&[OP_HASH160, 20], &hash[..], &[OP_EQUAL]].concat(),
             Destination::ScriptHash32(hash) => [&[OP_HASH256, 32], &hash[..], &[OP_EQUAL]].concat(),
+            Destination::Ed25519KeyHash(hash) => alternative(hash, OP_ED25519),
+            Destination::SchnorrKeyHash(hash) => alternative(hash, OP_SCHNORR),
             Destination::Witness(program) => {
                 let version = match program.version {
                     0 => OP_0,
@@ -100,6 +118,11 @@ impl Destination {
             }
         }
     }
+}
+
+/// To the hash of a key of another kind of signature.
+fn alternative(hash: &[u8; 20], kind: u8) -> Vec<u8> {
+    [&[OP_DUP, OP_HASH160, 20], &hash[..], &[OP_EQUALVERIFY, kind, OP_CHECKSIGALT]].concat()
 }
 
 /// Version and program of a script that has the form of a witness program (BIP 141), of any

@@ -48,6 +48,9 @@ pub struct ScriptRules {
     pub keys: KeyPushes,
     /// The largest number of keys of a bare multisig script.
     pub multisig_keys: u8,
+    /// Scripts may have a tag of a stake transaction and keys of other curves; the names are
+    /// those of the node that knows them.
+    pub stake: bool,
 }
 
 /// Which witness programs have a name.

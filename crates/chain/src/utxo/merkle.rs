@@ -1,6 +1,15 @@
-//! The tree of transaction ids whose root a header commits to.
+//! The tree of transactions whose root a header commits to.
 
 use crate::Hash32;
+
+/// How the nodes of a tree are hashed.
+#[derive(Clone, Copy)]
+pub(super) enum Tree {
+    /// Double SHA-256.
+    Plain,
+    /// BLAKE-256; the root of an empty tree is zero.
+    Staked,
+}
 
 /// The root over the ids of a block's transactions, in block order; `None` if there are none, or
 /// if the list repeats itself in a way that leaves the root unchanged (CVE-2012-2459), which no
@@ -8,17 +17,33 @@ use crate::Hash32;
 ///
 /// Source: Bitcoin Core, src/consensus/merkle.cpp.
 pub fn merkle_root(txids: &[Hash32]) -> Option<Hash32> {
-    let mut level = txids.to_vec();
-    while level.len() > 1 {
-        if level.chunks_exact(2).any(|pair| pair[0] == pair[1]) {
-            return None;
+    Tree::Plain.root(txids)
+}
+
+impl Tree {
+    /// The root over leaves, in the same sense; dcrd, blockchain/standalone/merkle.go has the same
+    /// tree.
+    pub(super) fn root(self, leaves: &[Hash32]) -> Option<Hash32> {
+        let mut level = leaves.to_vec();
+        while level.len() > 1 {
+            if level.chunks_exact(2).any(|pair| pair[0] == pair[1]) {
+                return None;
+            }
+            level =
+                level.chunks(2).map(|pair| self.node(&pair[0], &pair[pair.len() - 1])).collect();
         }
-        level = level
-            .chunks(2)
-            .map(|pair| Hash32::sha256d(&[pair[0].wire(), pair[pair.len() - 1].wire()]))
-            .collect();
+        match (level.first(), self) {
+            (None, Tree::Staked) => Some(Hash32::ZERO),
+            (root, _) => root.copied(),
+        }
     }
-    level.first().copied()
+
+    fn node(self, left: &Hash32, right: &Hash32) -> Hash32 {
+        match self {
+            Tree::Plain => Hash32::sha256d(&[left.wire(), right.wire()]),
+            Tree::Staked => Hash32::blake256(&[left.wire(), right.wire()]),
+        }
+    }
 }
 
 #[cfg(test)]

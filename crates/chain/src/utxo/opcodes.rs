@@ -19,6 +19,19 @@ pub(super) const OP_HASH256: u8 = 0xaa;
 pub(super) const OP_CHECKSIG: u8 = 0xac;
 pub(super) const OP_CHECKMULTISIG: u8 = 0xae;
 
+// Where stakes vote: dcrd, txscript/opcode.go.
+pub(super) const OP_SSTX: u8 = 0xba;
+pub(super) const OP_SSGEN: u8 = 0xbb;
+pub(super) const OP_SSRTX: u8 = 0xbc;
+pub(super) const OP_SSTXCHANGE: u8 = 0xbd;
+pub(super) const OP_CHECKSIGALT: u8 = 0xbe;
+/// What stands before OP_CHECKSIGALT: the number of a kind of signature.
+pub(super) const OP_ED25519: u8 = OP_1;
+pub(super) const OP_SCHNORR: u8 = OP_1 + 1;
+pub(super) const OP_TADD: u8 = 0xc1;
+pub(super) const OP_TSPEND: u8 = 0xc2;
+pub(super) const OP_TGEN: u8 = 0xc3;
+
 /// One opcode with what it pushes.
 #[derive(Clone, Copy)]
 pub(super) struct Op<'a> {

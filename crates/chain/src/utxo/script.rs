@@ -1,14 +1,20 @@
 //! The class of an output script, as the chain's node names it.
 //!
 //! Sources: `Solver` in src/script/solver.cpp of Bitcoin Core 31 and in src/script/standard.cpp of
-//! Litecoin Core 0.21, Bitcoin Cash Node 28, Bitcoin ABC 0.33 and Dogecoin Core 1.14.
+//! Litecoin Core 0.21, Bitcoin Cash Node 28, Bitcoin ABC 0.33 and Dogecoin Core 1.14; for scripts
+//! of stakes `script/staked.rs` beside this file.
 
+mod staked;
+
+use super::Kind;
 use super::destination::{is_mweb, witness_parts};
 use super::format::{KeyPushes, ScriptRules, WitnessNames};
 use super::opcodes::{
     OP_0, OP_8, OP_CHECKMULTISIG, OP_CHECKSIG, OP_DUP, OP_EQUAL, OP_EQUALVERIFY, OP_HASH160,
     OP_HASH256, OP_RETURN, Op, Ops, is_push_only,
 };
+use super::stake_tag;
+use super::transaction::is_commitment;
 
 /// The longest script that can be spent (Bitcoin Core, `MAX_SCRIPT_SIZE`).
 const SPENDABLE_BYTES: usize = 10_000;
@@ -40,8 +46,46 @@ pub enum ScriptClass {
     MwebPegin,
     /// What the MimbleWimble extension holds.
     MwebHogaddr,
+    /// To an Ed25519 key.
+    PubkeyEd25519,
+    /// To a key of Schnorr signatures.
+    PubkeySchnorr,
+    /// To the hash of an Ed25519 key.
+    PubkeyHashEd25519,
+    /// To the hash of a key of Schnorr signatures.
+    PubkeyHashSchnorr,
+    /// To the hash of a key or a script, made for something by a stake transaction.
+    Staked(StakeTag, TaggedHash),
+    /// To nobody; says whom the vote of a ticket is to pay.
+    StakeCommitment,
+    /// To the treasury.
+    TreasuryAdd,
     /// Anything else.
     Nonstandard,
+}
+
+/// What a stake transaction makes an output for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StakeTag {
+    /// A ticket.
+    Submission,
+    /// What a vote gives back.
+    Generation,
+    /// What a revocation gives back.
+    Revocation,
+    /// Change of a ticket or of a gift to the treasury.
+    Change,
+    /// What the treasury spends.
+    Treasury,
+}
+
+/// Whose hash stands behind a tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TaggedHash {
+    /// That of a public key.
+    Pubkey,
+    /// That of a script.
+    Script,
 }
 
 impl ScriptClass {
@@ -60,12 +104,40 @@ impl ScriptClass {
             ScriptClass::Anchor => "anchor",
             ScriptClass::MwebPegin => "witness_mweb_pegin",
             ScriptClass::MwebHogaddr => "witness_mweb_hogaddr",
+            ScriptClass::PubkeyEd25519 => "pubkey-ed25519",
+            ScriptClass::PubkeySchnorr => "pubkey-schnorr-secp256k1",
+            ScriptClass::PubkeyHashEd25519 => "pubkeyhash-ed25519",
+            ScriptClass::PubkeyHashSchnorr => "pubkeyhash-schnorr-secp256k1",
+            ScriptClass::Staked(tag, hash) => staked::name(tag, hash),
+            ScriptClass::StakeCommitment => "sstxcommitment",
+            ScriptClass::TreasuryAdd => "treasuryadd",
             ScriptClass::Nonstandard => "nonstandard",
+        }
+    }
+
+    /// The class of an output of a transaction, which may tell more than the script alone: every
+    /// other output of a ticket is a commitment.
+    ///
+    /// `version` is that of the script, `place` that of the output in the transaction.
+    pub fn of_output(
+        script: &[u8],
+        version: u16,
+        kind: Kind,
+        place: usize,
+        rules: &ScriptRules,
+    ) -> ScriptClass {
+        match kind {
+            _ if version != 0 => ScriptClass::Nonstandard,
+            Kind::Ticket if is_commitment(place) => ScriptClass::StakeCommitment,
+            _ => ScriptClass::of(script, rules),
         }
     }
 
     /// The class of an output script, without a token prefix.
     pub fn of(script: &[u8], rules: &ScriptRules) -> ScriptClass {
+        if rules.stake {
+            return staked::class(script);
+        }
         if is_script_hash(script, rules) {
             return ScriptClass::ScriptHash;
         }
@@ -87,6 +159,25 @@ impl ScriptClass {
 /// Whether an output with that script can never be spent, so that no node keeps it.
 pub fn is_unspendable(script: &[u8]) -> bool {
     script.first() == Some(&OP_RETURN) || script.len() > SPENDABLE_BYTES
+}
+
+impl ScriptRules {
+    /// Whether an output of that value and script can never be spent, so that no node keeps it.
+    pub fn never_spent(&self, value: u64, script: &[u8]) -> bool {
+        match self.stake {
+            false => is_unspendable(script),
+            true => staked::never_spent(value, script),
+        }
+    }
+
+    /// The script by which an output is counted: balances and histories are those of whoever can
+    /// satisfy it, whatever a stake transaction made the output for.
+    pub fn counted<'s>(&self, script: &'s [u8]) -> &'s [u8] {
+        match stake_tag::split(script) {
+            Some((_, counted)) if self.stake => counted,
+            _ => script,
+        }
+    }
 }
 
 fn is_script_hash(script: &[u8], rules: &ScriptRules) -> bool {

@@ -5,7 +5,7 @@
 
 use super::byte_reader::{ByteReader, DecodeError};
 use super::format::Format;
-use super::output::Output;
+use super::output::{Output, OutputForm};
 
 /// The outputs that a block's transactions spend, in the order of its inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,11 +22,12 @@ impl<'a> SpentOutputs<'a> {
     /// Bytes that are not such a list.
     pub fn decode(raw: &'a [u8], format: &Format) -> Result<SpentOutputs<'a>, DecodeError> {
         let mut reader = ByteReader::new(raw);
+        let form = if format.tokens { OutputForm::WithTokens } else { OutputForm::Plain };
         let transactions = reader.count(1)?;
         let mut spent = SpentOutputs { outputs: Vec::new(), bounds: vec![0] };
         for _ in 0..transactions {
             for _ in 0..reader.count(Output::LEAST_BYTES)? {
-                spent.outputs.push(Output::read(&mut reader, format.tokens)?);
+                spent.outputs.push(Output::read(&mut reader, form)?);
             }
             spent.bounds.push(spent.outputs.len());
         }

@@ -1,37 +1,54 @@
 //! A transaction, read in place.
 //!
-//! Sources: Bitcoin Core, src/primitives/transaction.h (BIP 144); Litecoin Core, the same file
-//! (LIP 3). Invariant: everything was stepped through once when it was read, so that walking
-//! inputs and outputs later needs no allocation and cannot fail.
+//! What each layout has beside inputs and outputs stands in the files of this folder. Invariant:
+//! everything was stepped through once when it was read, so that walking inputs and outputs later
+//! needs no allocation and cannot fail.
 
-use super::byte_reader::{ByteReader, DecodeError, Problem};
-use super::format::Format;
-use super::output::Output;
+mod bundles;
+mod digest;
+mod kind;
+mod plain;
+mod shielded;
+mod staked;
+
+pub use kind::{Kind, Vote};
+pub use shielded::Pools;
+
+pub(super) use kind::is_commitment;
+
+use super::byte_reader::{ByteReader, DecodeError};
+use super::format::{Format, Layout};
+use super::output::{Output, OutputForm};
 use crate::Hash32;
+use plain::Plain;
+use shielded::Shielded;
+use staked::Staked;
 
-const WITNESS: u8 = 1;
-const EXTENSION: u8 = 8;
-/// Inputs of at least 41 bytes: outpoint, empty script, sequence.
+/// Inputs of at least 41 bytes: outpoint, empty script or the tree of the outpoint, sequence.
 const INPUT_LEAST_BYTES: usize = 41;
 
 /// A transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transaction<'a> {
-    /// Version, signed as nodes print it.
+    /// Version as the node prints it, without marks that share its bytes. Where a node prints it
+    /// unsigned, these are the same bits.
     pub version: i32,
     /// Height or time before which it was not valid.
     pub lock_time: u32,
     raw: &'a [u8],
-    /// Inputs and outputs with their counts.
-    body: &'a [u8],
     inputs: &'a [u8],
     outputs: &'a [u8],
     /// How many inputs and outputs.
     counts: (usize, usize),
-    flags: u8,
-    /// Bytes of extension data with their marks.
-    extension_bytes: usize,
-    tokens: bool,
+    more: More<'a>,
+}
+
+/// What a layout has beside inputs and outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum More<'a> {
+    Plain(Plain<'a>),
+    Shielded(Shielded<'a>),
+    Staked(Staked<'a>),
 }
 
 /// The output that an input spends.
@@ -44,25 +61,33 @@ pub struct OutPoint {
 }
 
 impl OutPoint {
-    /// What the input of a coinbase names instead of an output.
+    /// What an input names that spends no output: that of a coinbase, the stakebase of a vote,
+    /// that of a treasurybase and of a treasury spend.
     pub const NULL: OutPoint = OutPoint { txid: Hash32::ZERO, vout: u32::MAX };
 }
 
 /// An input of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input<'a> {
-    /// The output that it spends; [`OutPoint::NULL`] in a coinbase.
+    /// The output that it spends; [`OutPoint::NULL`] where it spends none.
     pub previous: OutPoint,
     /// The script that satisfies it; in a coinbase what the miner wrote.
     pub script: &'a [u8],
     /// Sequence number.
     pub sequence: u32,
+    /// Coins in the smallest unit that it brings, where the transaction itself says so
+    /// ([`Layout::Staked`]). Consensus holds it to the output that is spent; for an input that
+    /// spends none it is what was created or drawn.
+    pub amount: Option<u64>,
+    /// Whether the output that it spends was made by a stake transaction.
+    pub from_stake_tree: bool,
 }
 
 impl<'a> Input<'a> {
     fn read(reader: &mut ByteReader<'a>) -> Result<Input<'a>, DecodeError> {
         let previous = OutPoint { txid: reader.hash()?, vout: reader.u32()? };
-        Ok(Input { previous, script: reader.prefixed()?, sequence: reader.u32()? })
+        let (script, sequence) = (reader.prefixed()?, reader.u32()?);
+        Ok(Input { previous, script, sequence, amount: None, from_stake_tree: false })
     }
 }
 
@@ -78,7 +103,8 @@ pub(super) enum Place {
 }
 
 impl<'a> Transaction<'a> {
-    /// Bytes of the shortest transaction: version, one input, one output, lock time.
+    /// Bytes of the shortest transaction of a block: version, one input, one output, lock time.
+    /// One without inputs or outputs has shielded parts, which are longer.
     pub(super) const LEAST_BYTES: usize = 60;
 
     /// Reads a transaction that stands alone, as `getrawtransaction` gives it.
@@ -97,46 +123,33 @@ impl<'a> Transaction<'a> {
         format: &Format,
         place: Place,
     ) -> Result<Transaction<'a>, DecodeError> {
-        let start = reader.offset();
-        let version = reader.i32()?;
-        let flags = read_flags(reader, format)?;
-        let body = reader.offset();
-        let (inputs, input_count) = step_through(reader, INPUT_LEAST_BYTES, Input::read)?;
-        let (outputs, output_count) =
-            step_through(reader, Output::LEAST_BYTES, |reader| Output::read(reader, false))?;
-        let body = reader.since(body);
-        if place == Place::Block && (input_count == 0 || output_count == 0) {
-            return Err(reader.fault(Problem::Empty));
+        match format.layout {
+            Layout::Plain => plain::read(reader, format, place),
+            Layout::Shielded => shielded::read(reader),
+            Layout::Staked => staked::read(reader),
         }
-        if flags & WITNESS != 0 {
-            skip_witnesses(reader, input_count)?;
-        }
-        let extension_bytes =
-            if flags & EXTENSION != 0 { skip_extension(reader, place)? } else { 0 };
-        let lock_time = reader.u32()?;
-        let raw = reader.since(start);
-        let (tokens, counts) = (format.tokens, (input_count, output_count));
-        Ok(Transaction {
-            version,
-            lock_time,
-            raw,
-            body,
-            inputs,
-            outputs,
-            counts,
-            flags,
-            extension_bytes,
-            tokens,
-        })
     }
 
-    /// The transaction's id: the double SHA-256 of everything but witnesses and extension data.
+    /// The transaction's id: a hash of what it does, without what only proves that it may. Before
+    /// BIP 144 and its like everything was hashed.
     ///
     /// A transaction that lives in the MimbleWimble extension alone has another id, which only
     /// its node knows; see [`Transaction::is_extension_only`].
     pub fn txid(&self) -> Hash32 {
-        let lock_time = self.lock_time.to_le_bytes();
-        Hash32::sha256d(&[&self.raw[..4], self.body, &lock_time])
+        match &self.more {
+            More::Plain(plain) => plain.txid(self),
+            More::Shielded(shielded) => shielded.txid(self),
+            More::Staked(staked) => staked.txid(self.version),
+        }
+    }
+
+    /// The leaf of the transaction in the tree whose root a header commits to: the hash of what
+    /// it does and of what proves that it may where votes are, else the id.
+    pub(super) fn leaf(&self, txid: &Hash32) -> Hash32 {
+        match &self.more {
+            More::Plain(_) | More::Shielded(_) => *txid,
+            More::Staked(staked) => staked.leaf(self.version, txid),
+        }
     }
 
     /// All bytes as they were read, with witnesses and extension data.
@@ -149,39 +162,100 @@ impl<'a> Transaction<'a> {
         self.raw.len()
     }
 
-    /// Bytes where one of a witness counts a quarter (BIP 141), without extension data.
+    /// Bytes where one of a witness counts a quarter (BIP 141), without extension data. Where
+    /// there are no such witnesses, all bytes.
     pub fn vsize(&self) -> usize {
-        let stripped = 4 + self.body.len() + 4;
-        let marks = if self.flags == EXTENSION { 2 } else { 0 };
-        let with_witnesses = self.raw.len() - self.extension_bytes - marks;
-        (3 * stripped + with_witnesses).div_ceil(4)
+        match &self.more {
+            More::Plain(plain) => plain.vsize(self.raw),
+            More::Shielded(_) | More::Staked(_) => self.raw.len(),
+        }
     }
 
-    /// Whether it makes new coins: its only input spends nothing.
+    /// What kind of transaction it is.
+    pub fn kind(&self) -> Kind {
+        match &self.more {
+            More::Staked(_) => kind::of_staked(self),
+            _ if self.spends_nothing() => Kind::Coinbase,
+            _ => Kind::Regular,
+        }
+    }
+
+    /// Whether it makes new coins: its only input spends nothing. A treasurybase and a treasury
+    /// spend are no coinbase.
     pub fn is_coinbase(&self) -> bool {
+        self.spends_nothing() && self.kind() == Kind::Coinbase
+    }
+
+    /// Whether it has one input, and that spends no output.
+    fn spends_nothing(&self) -> bool {
         self.counts.0 == 1
             && self.inputs().next().is_some_and(|input| input.previous == OutPoint::NULL)
     }
 
+    /// What a vote says; `None` where this is no vote.
+    pub fn vote(&self) -> Option<Vote> {
+        Vote::of(self)
+    }
+
+    /// What it takes out of each shielded pool.
+    pub fn pools(&self) -> Pools {
+        match &self.more {
+            More::Shielded(shielded) => shielded.pools(self.version),
+            More::Plain(_) | More::Staked(_) => Pools::default(),
+        }
+    }
+
+    /// The consensus branch that it was made for, where it says so (ZIP 225).
+    pub fn branch(&self) -> Option<u32> {
+        match &self.more {
+            More::Shielded(shielded) => shielded.branch(),
+            More::Plain(_) | More::Staked(_) => None,
+        }
+    }
+
+    /// The height from which on it may not be mined any more; `None` where there is no such.
+    pub fn expiry(&self) -> Option<u32> {
+        match &self.more {
+            More::Plain(_) => None,
+            More::Shielded(shielded) => shielded.expiry(),
+            More::Staked(staked) => staked.expiry(),
+        }
+    }
+
     /// Whether it carries the sum of the MimbleWimble extension from block to block (HogEx).
     pub fn is_hogex(&self) -> bool {
-        self.flags & EXTENSION != 0 && self.extension_bytes == 1
+        matches!(&self.more, More::Plain(plain) if plain.is_hogex())
     }
 
     /// Whether all its inputs and outputs are in the MimbleWimble extension.
     pub fn is_extension_only(&self) -> bool {
-        self.flags & EXTENSION != 0 && self.counts == (0, 0)
+        matches!(&self.more, More::Plain(plain) if plain.has_extension()) && self.counts == (0, 0)
     }
 
     /// The inputs in order.
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = Input<'a>> + use<'a> {
-        Items::new(self.inputs, self.counts.0, Input::read)
+        let mut witnesses = match &self.more {
+            More::Staked(staked) => Some(staked.witnesses()),
+            More::Plain(_) | More::Shielded(_) => None,
+        };
+        Items::new(self.inputs, self.counts.0, move |reader: &mut ByteReader<'a>| {
+            match &mut witnesses {
+                Some(witnesses) => staked::read_input(reader, witnesses),
+                None => Input::read(reader),
+            }
+        })
     }
 
     /// The outputs in order.
     pub fn outputs(&self) -> impl ExactSizeIterator<Item = Output<'a>> + use<'a> {
-        let tokens = self.tokens;
-        Items::new(self.outputs, self.counts.1, move |reader| Output::read(reader, tokens))
+        let form = match &self.more {
+            More::Plain(plain) if plain.tokens => OutputForm::WithTokens,
+            More::Plain(_) | More::Shielded(_) => OutputForm::Plain,
+            More::Staked(_) => OutputForm::Versioned,
+        };
+        Items::new(self.outputs, self.counts.1, move |reader: &mut ByteReader<'a>| {
+            Output::read(reader, form)
+        })
     }
 
     /// The sum of the outputs in the smallest unit.
@@ -191,7 +265,7 @@ impl<'a> Transaction<'a> {
 }
 
 /// Steps through a counted list, and gives the bytes of its items and their number.
-fn step_through<'a, T>(
+pub(super) fn step_through<'a, T>(
     reader: &mut ByteReader<'a>,
     least_bytes: usize,
     read: impl Fn(&mut ByteReader<'a>) -> Result<T, DecodeError>,
@@ -204,44 +278,6 @@ fn step_through<'a, T>(
     Ok((reader.since(start), count))
 }
 
-/// Flags behind a marker of no inputs, or none.
-fn read_flags(reader: &mut ByteReader<'_>, format: &Format) -> Result<u8, DecodeError> {
-    let known = if format.witness { WITNESS } else { 0 } | if format.mweb { EXTENSION } else { 0 };
-    if known == 0 || reader.peek() != Some(0) {
-        return Ok(0);
-    }
-    reader.u8()?;
-    let fault = reader.fault(Problem::Flags);
-    let flags = reader.u8()?;
-    if flags == 0 || flags & !known != 0 { Err(fault) } else { Ok(flags) }
-}
-
-/// Steps over one stack of witness items for each input.
-fn skip_witnesses(reader: &mut ByteReader<'_>, inputs: usize) -> Result<(), DecodeError> {
-    for _ in 0..inputs {
-        for _ in 0..reader.count(1)? {
-            reader.prefixed()?;
-        }
-    }
-    Ok(())
-}
-
-/// Steps over extension data, and says how many bytes it took with the byte that announces it.
-///
-/// In a block only the HogEx has the byte, and nothing behind it. Alone, the data goes up to the
-/// lock time, whatever its own version.
-fn skip_extension(reader: &mut ByteReader<'_>, place: Place) -> Result<usize, DecodeError> {
-    let start = reader.offset();
-    match (reader.u8()?, place) {
-        (0, _) => {}
-        (_, Place::Alone) => {
-            reader.take(reader.remaining().saturating_sub(4))?;
-        }
-        _ => return Err(reader.fault(Problem::Extension)),
-    }
-    Ok(reader.offset() - start)
-}
-
 /// Walks items that were stepped through before.
 struct Items<'a, F> {
     reader: ByteReader<'a>,
@@ -249,13 +285,13 @@ struct Items<'a, F> {
     read: F,
 }
 
-impl<'a, T, F: Fn(&mut ByteReader<'a>) -> Result<T, DecodeError>> Items<'a, F> {
+impl<'a, T, F: FnMut(&mut ByteReader<'a>) -> Result<T, DecodeError>> Items<'a, F> {
     fn new(bytes: &'a [u8], left: usize, read: F) -> Items<'a, F> {
         Items { reader: ByteReader::new(bytes), left, read }
     }
 }
 
-impl<'a, T, F: Fn(&mut ByteReader<'a>) -> Result<T, DecodeError>> Iterator for Items<'a, F> {
+impl<'a, T, F: FnMut(&mut ByteReader<'a>) -> Result<T, DecodeError>> Iterator for Items<'a, F> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
@@ -268,7 +304,7 @@ impl<'a, T, F: Fn(&mut ByteReader<'a>) -> Result<T, DecodeError>> Iterator for I
     }
 }
 
-impl<'a, T, F: Fn(&mut ByteReader<'a>) -> Result<T, DecodeError>> ExactSizeIterator
+impl<'a, T, F: FnMut(&mut ByteReader<'a>) -> Result<T, DecodeError>> ExactSizeIterator
     for Items<'a, F>
 {
 }

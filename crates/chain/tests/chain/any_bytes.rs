@@ -1,7 +1,8 @@
 //! Whatever bytes come: an answer, never a panic.
 
 use chain::utxo::{
-    Block, Destination, Format, Header, ScriptClass, SpentOutputs, Transaction, WitnessProgram,
+    Block, Destination, Format, Header, Kind, ScriptClass, SpentOutputs, Transaction,
+    WitnessProgram,
 };
 use chain::{AddressParams, Network};
 use proptest::prelude::*;
@@ -19,6 +20,7 @@ fn formats() -> Vec<(Format, &'static Network)> {
 fn touch(raw: &[u8], format: &Format) {
     if let Ok(block) = Block::decode(raw, format) {
         block.is_whole();
+        assert!(block.regular <= block.transactions.len());
         for transaction in &block.transactions {
             walk(transaction, format);
         }
@@ -37,7 +39,11 @@ fn walk(transaction: &Transaction<'_>, format: &Format) {
     assert_eq!(transaction.inputs().count(), transaction.inputs().len());
     assert_eq!(transaction.outputs().count(), transaction.outputs().len());
     assert!(transaction.vsize() <= transaction.size());
-    for output in transaction.outputs() {
+    transaction.pools().sum();
+    let (kind, _) = (transaction.kind(), transaction.vote());
+    assert_eq!(transaction.vote().is_some(), kind == Kind::Vote);
+    for (place, output) in transaction.outputs().enumerate() {
+        ScriptClass::of_output(output.script, output.script_version, kind, place, &format.scripts);
         touch_script(output.script, format);
     }
 }
@@ -45,13 +51,13 @@ fn walk(transaction: &Transaction<'_>, format: &Format) {
 fn touch_script(script: &[u8], format: &Format) {
     ScriptClass::of(script, &format.scripts);
     if let Some(destination) = Destination::of_script(script, &format.scripts) {
-        assert_eq!(destination.script(), script);
+        assert_eq!(destination.script(), format.scripts.counted(script));
     }
 }
 
-/// A real block of each kind: plain, with an extension, merge-mined, with tokens.
+/// A real block of each kind: plain, with an extension, merge-mined, with tokens, of other layouts.
 fn real_blocks() -> Vec<Vec<u8>> {
-    ["btc", "ltc", "doge", "bch"]
+    ["btc", "ltc", "doge", "bch", "zec", "dcr"]
         .into_iter()
         .map(|slug| {
             let mut raw = Recording::of(slug, Phase::B).raw;
@@ -70,7 +76,7 @@ fn every_cut_of_a_real_block_is_refused() {
             }
         }
     }
-    let genuine = [("btc", 0), ("doge", 2), ("bch", 3)];
+    let genuine = [("btc", 0), ("doge", 2), ("bch", 3), ("zec", 4), ("dcr", 5)];
     let blocks = real_blocks();
     for (slug, place) in genuine {
         let format = chain::find(slug).unwrap().format.unwrap();
@@ -110,7 +116,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_blocks(which in 0_usize..4, at in any::<proptest::sample::Index>(), to: u8) {
+    fn changed_blocks(which in 0_usize..6, at in any::<proptest::sample::Index>(), to: u8) {
         thread_local!(static BLOCKS: Vec<Vec<u8>> = real_blocks());
         let mut raw = BLOCKS.with(|blocks| blocks[which].clone());
         let at = at.index(raw.len());
@@ -128,7 +134,7 @@ proptest! {
     }
 
     #[test]
-    fn likely_text(text in "(bitcoincash:|ecash:|bc1|ltc1|1|3|)[a-zA-Z0-9:]{0,70}") {
+    fn likely_text(text in "(bitcoincash:|ecash:|bc1|ltc1|tex1|u1|zs1|Ds|1|3|)[a-zA-Z0-9:]{0,70}") {
         for (format, network) in formats() {
             let _ = network.addresses.decode(&text, &format);
         }
@@ -142,11 +148,14 @@ proptest! {
             Destination::PubkeyHash(short),
             Destination::ScriptHash(short),
             Destination::ScriptHash32(long),
+            Destination::Ed25519KeyHash(short),
+            Destination::SchnorrKeyHash(short),
         ];
         all.extend(WitnessProgram::new(version, &long[..length]).map(Destination::Witness));
         for (format, network) in formats() {
             for destination in &all {
-                if Destination::of_script(&destination.script(), &format.scripts).is_none() {
+                let back = Destination::of_script(&destination.script(), &format.scripts);
+                if back != Some(*destination) {
                     continue;
                 }
                 let text = network.addresses.encode(destination).unwrap();

@@ -66,7 +66,9 @@ fn forms(slug: &str, canonical: &str) -> Vec<String> {
         Destination::PubkeyHash(hash) => (hash.to_vec(), &[0x6f], &[0, 2 << 3]),
         Destination::ScriptHash(hash) if slug == "ltc" => (hash.to_vec(), &[0x3a, 0xc4], &[]),
         Destination::ScriptHash(hash) => (hash.to_vec(), &[0xc4], &[1 << 3, 3 << 3]),
-        Destination::ScriptHash32(_) => unreachable!("none was recorded"),
+        Destination::ScriptHash32(_)
+        | Destination::Ed25519KeyHash(_)
+        | Destination::SchnorrKeyHash(_) => unreachable!("none was recorded"),
         Destination::Witness(_) => {
             return vec![canonical.to_owned(), canonical.to_uppercase()];
         }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::find;
-use crate::utxo::Block;
+use crate::utxo::{Block, Problem};
 
 fn format(slug: &str) -> Format {
     find(slug).unwrap().format.unwrap()
