@@ -14,6 +14,8 @@ pub(super) const PLAIN_BYTES: usize = 80;
 /// Bytes up to the length of the Equihash solution.
 const SHIELDED_FIXED_BYTES: usize = 140;
 const STAKED_BYTES: usize = 180;
+/// Bytes of a staked header that have no field of their own.
+const STAKE_OTHERS: usize = 12 + 8 + 36;
 
 /// The header of a block.
 ///
@@ -84,6 +86,10 @@ pub struct StakeHeader {
     pub height: u32,
     /// Bytes of the block as the header says; 0 at genesis.
     pub size: u32,
+    /// All that nothing here reads, as it stands: state of the lottery, new tickets, revocations,
+    /// tickets that wait (12 bytes), price of a ticket (8), extra data and version of the votes
+    /// (36).
+    pub others: [u8; STAKE_OTHERS],
 }
 
 impl StakeHeader {
@@ -120,15 +126,42 @@ impl Header {
     /// The hash worked out from the fields again; `None` where the hashed bytes have more in them
     /// than the fields tell.
     pub fn hash_of_fields(&self, format: &Format) -> Option<Hash32> {
-        let (Layout::Plain, Nonce::Short(nonce)) = (format.layout, self.nonce) else { return None };
-        Some(Hash32::sha256d(&[
+        let Nonce::Short(nonce) = self.nonce else { return None };
+        match (format.layout, &self.stake) {
+            (Layout::Plain, None) => Some(Hash32::sha256d(&[
+                &self.version.to_le_bytes(),
+                self.previous.wire(),
+                self.merkle_root.wire(),
+                &self.time.to_le_bytes(),
+                &self.bits.to_le_bytes(),
+                &nonce.to_le_bytes(),
+            ])),
+            (Layout::Staked, Some(stake)) => Some(self.hash_of_staked(stake, nonce)),
+            _ => None,
+        }
+    }
+
+    fn hash_of_staked(&self, stake: &StakeHeader, nonce: u32) -> Hash32 {
+        let (state, rest) = stake.others.split_at(6);
+        let (counts, rest) = rest.split_at(6);
+        let (price, last) = rest.split_at(8);
+        Hash32::blake256(&[
             &self.version.to_le_bytes(),
             self.previous.wire(),
             self.merkle_root.wire(),
-            &self.time.to_le_bytes(),
+            stake.root.wire(),
+            &stake.vote_bits.to_le_bytes(),
+            state,
+            &stake.voters.to_le_bytes(),
+            counts,
             &self.bits.to_le_bytes(),
+            price,
+            &stake.height.to_le_bytes(),
+            &stake.size.to_le_bytes(),
+            &self.time.to_le_bytes(),
             &nonce.to_le_bytes(),
-        ]))
+            last,
+        ])
     }
 
     pub(super) fn read(
@@ -177,15 +210,18 @@ impl Header {
         let (version, previous) = (reader.i32()?, reader.hash()?);
         let (merkle_root, root) = (reader.hash()?, reader.hash()?);
         let vote_bits = reader.u16()?;
-        reader.take(6)?; // state of the lottery
+        let state = reader.take(6)?; // of the lottery
         let voters = reader.u16()?;
-        reader.take(1 + 1 + 4)?; // new tickets, revocations, tickets that wait
+        let counts = reader.take(1 + 1 + 4)?; // new tickets, revocations, tickets that wait
         let bits = reader.u32()?;
-        reader.take(8)?; // price of a ticket
+        let price = reader.take(8)?; // of a ticket
         let (height, size, time) = (reader.u32()?, reader.u32()?, reader.u32()?);
         let nonce = Nonce::Short(reader.u32()?);
-        reader.take(32 + 4)?; // extra data, version of the votes
-        let stake = Some(StakeHeader { root, vote_bits, voters, height, size });
+        let last = reader.take(32 + 4)?; // extra data, version of the votes
+        let mut others = [0; STAKE_OTHERS];
+        let parts = [state, counts, price, last].into_iter().flatten();
+        others.iter_mut().zip(parts).for_each(|(to, from)| *to = *from);
+        let stake = Some(StakeHeader { root, vote_bits, voters, height, size, others });
         Ok(Header { hash, version, previous, merkle_root, time, bits, nonce, stake })
     }
 }

@@ -45,7 +45,7 @@ struct Inputs<'a> {
 
 impl Serialize for Inputs<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let coinbase = self.tx.record.coinbase.as_deref();
+        let coinbase = self.tx.record.coinbase_script();
         let inputs = (0..).zip(&self.tx.inputs);
         serializer.collect_seq(inputs.map(|(n, input)| self::input(self.desk, n, input, coinbase)))
     }
@@ -139,7 +139,7 @@ impl Length for Shown<'_, Vec<TransactionView>> {
 
 /// About so many bytes a transaction takes.
 fn length(tx: &TransactionView) -> usize {
-    let coinbase = tx.record.coinbase.as_ref().map_or(0, Vec::len);
+    let coinbase = tx.record.coinbase_script().map_or(0, <[u8]>::len);
     let scripts: usize = tx.record.outputs.iter().map(|output| output.script.len()).sum();
     480 + 2 * (coinbase + scripts) + 208 * tx.inputs.len() + 144 * tx.record.outputs.len()
 }
@@ -156,7 +156,7 @@ pub(crate) fn transaction<'d>(
 /// A transaction as it is shown.
 fn transaction_json<'a>(desk: &'a Desk, tx: &'a TransactionView) -> TransactionJson<'a> {
     let record = &tx.record;
-    let value_out: i128 = record.outputs.iter().map(|output| i128::from(output.value)).sum();
+    let value_out = record.value_out() as i128;
     let (block_hash, block_height, confirmations, time) = match tx.place {
         Place::Block { height, hash, time } => {
             let confirmations = confirmations(desk, height);
@@ -175,9 +175,9 @@ fn transaction_json<'a>(desk: &'a Desk, tx: &'a TransactionView) -> TransactionJ
         vsize: desk.format.witness.then_some(record.vsize),
         version: record.version,
         lock_time: record.lock_time,
-        value_in: record.fee.map(|fee| Amount(value_out + fee)),
+        value_in: record.value_in.map(|value_in| Amount(value_in as i128)),
         value_out: Amount(value_out),
-        coinbase: record.coinbase.is_some(),
+        coinbase: record.is_coinbase(),
         vin: Inputs { desk, tx },
         vout: Outputs { desk, tx },
     }
@@ -190,7 +190,7 @@ fn input<'a>(desk: &Desk, n: u32, input: &InputView, coinbase: Option<&'a [u8]>)
         sequence: input.sequence,
         txid: input.txid.map(HashHex),
         vout: input.vout,
-        value: spent.map(|spent| Amount::of(spent.value)),
+        value: input.value.map(Amount::of),
         addresses: spent.and_then(|spent| addresses(desk, &spent.script)),
         coinbase: coinbase.map(BytesHex),
     }

@@ -6,13 +6,14 @@
 use std::collections::HashMap;
 
 use chain::Hash32;
-use chain::utxo::{Format, Transaction, is_unspendable};
+use chain::utxo::{Format, Transaction};
 
-use super::connect::head;
+use super::decoded;
+use super::effects::Rules;
 use super::mempool::{Entry, Mempool, Touch};
 use super::outputs::OutputRecord;
 use super::previous::PreviousRecords;
-use super::script_id::{HashKey, ScriptId};
+use super::script_id::ScriptId;
 use super::txids::latest_places;
 use super::view::{InputView, View};
 use crate::ReadError;
@@ -45,6 +46,7 @@ pub(crate) fn admit(
         }
     }
     let chain = chain_of(mempool, view, &waiting)?;
+    let rules = Rules { key: view.key(), format };
     loop {
         let before = waiting.len();
         let mut left = Vec::new();
@@ -53,7 +55,7 @@ pub(crate) fn admit(
                 mempool.leave_unread(txid);
                 continue;
             }
-            match entry(mempool, &chain, view.key(), txid, &transaction, first_seen)? {
+            match entry(mempool, &chain, rules, txid, &transaction, first_seen)? {
                 Some(entry) => mempool.insert(entry),
                 None => left.push((txid, transaction)),
             }
@@ -73,7 +75,7 @@ fn chain_of(
     waiting: &[(Hash32, Transaction<'_>)],
 ) -> Result<Chain, ReadError> {
     let mut uses: HashMap<Hash32, usize> = HashMap::new();
-    for input in waiting.iter().flat_map(|(_, transaction)| transaction.inputs()) {
+    for input in waiting.iter().flat_map(|(_, transaction)| decoded::spends(transaction)) {
         if mempool.entry(&input.previous.txid).is_none() {
             *uses.entry(input.previous.txid).or_default() += 1;
         }
@@ -105,39 +107,40 @@ fn spent(
 fn entry(
     mempool: &Mempool,
     chain: &Chain,
-    key: &HashKey,
+    rules: Rules<'_>,
     txid: Hash32,
     transaction: &Transaction<'_>,
     first_seen: u64,
 ) -> Result<Option<Entry>, ReadError> {
-    let mut record = head(transaction, txid);
+    let mut record = decoded::record(transaction, txid);
     let mut touches = Touches::default();
     let mut inputs = Vec::with_capacity(transaction.inputs().len());
-    let mut fee = 0i128;
+    inputs.extend(record.base.as_ref().map(InputView::of_base));
+    let mut value_in = 0u128;
     let mut memory = ENTRY_BYTES;
-    for input in transaction.inputs() {
+    for input in decoded::spends(transaction) {
         let previous = input.previous;
         let Some(output) = spent(mempool, chain, &previous.txid, previous.vout)? else {
             return Ok(None);
         };
-        fee += i128::from(output.value);
+        value_in += u128::from(output.value);
         memory += PART_BYTES + output.script.len() as u64;
-        touches.of(key.script_id(&output.script)).sent += u128::from(output.value);
+        touches.of(rules.script(&output)).sent += u128::from(output.value);
         inputs.push(InputView {
             txid: Some(previous.txid),
             vout: previous.vout,
             sequence: input.sequence,
+            value: Some(output.value),
             spent: Some(output),
         });
     }
     for output in &record.outputs {
-        fee -= i128::from(output.value);
         memory += PART_BYTES + output.script.len() as u64;
-        if !is_unspendable(&output.script) {
-            touches.of(key.script_id(&output.script)).received += u128::from(output.value);
+        if rules.can_be_spent(output) {
+            touches.of(rules.script(output)).received += u128::from(output.value);
         }
     }
-    record.fee = Some(fee);
+    record.count(value_in);
     Ok(Some(Entry {
         record,
         inputs,

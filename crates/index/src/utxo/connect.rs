@@ -10,13 +10,14 @@ use chain::utxo::{Block, OutPoint, Transaction};
 
 use super::block_row::BlockRow;
 use super::changes::{Astray, Changes};
-use super::effects::{SpentOutput, Step, Way, counts, go};
+use super::decoded;
+use super::effects::{Rules, SpentOutput, Step, Way, go};
 use super::previous::PreviousRecords;
-use super::record::{InputRecord, NAMED_ABOVE, OutputRecord, Spent, TransactionRecord};
+use super::record::row::is_named;
+use super::record::{InputRecord, Spent, TransactionRecord};
 use super::schema::{
     HEADER_BY_HEIGHT, HEIGHT_BY_HASH, LAST_VOUT, META, META_TIP, UnspentKey, hash_key,
 };
-use super::script_id::HashKey;
 use super::tip::Tip;
 use super::txids::latest_places;
 use crate::IndexError;
@@ -26,8 +27,8 @@ use crate::db::{Batch, Reader};
 pub(crate) struct Connect<'a> {
     /// The rows up to the block before.
     pub(crate) reader: Reader<'a>,
-    /// The secret of the script ids.
-    pub(crate) key: &'a HashKey,
+    /// Which outputs count.
+    pub(crate) rules: Rules<'a>,
     /// Height of the block.
     pub(crate) height: u32,
     /// Place of its first transaction in the chain.
@@ -53,7 +54,7 @@ impl Connect<'_> {
         let mut changes = Changes::new(batch);
         let steps = self.steps(block, &changes)?;
         let unknown = |astray| self.unknown(astray);
-        go(&steps, self.key, Way::Forward, changes.going(Way::Forward)).map_err(unknown)?;
+        go(&steps, self.rules, Way::Forward, changes.going(Way::Forward)).map_err(unknown)?;
         changes.finish(self.reader)?;
         Ok(self.put_block(block, batch))
     }
@@ -62,21 +63,21 @@ impl Connect<'_> {
     fn steps(&self, block: &Block<'_>, changes: &Changes<'_, '_>) -> Result<Vec<Step>, IndexError> {
         let sources = self.sources(block)?;
         let mut records = Vec::with_capacity(block.transactions.len());
-        for (transaction, txid) in block.transactions.iter().zip(&block.txids) {
+        for (transaction, txid) in decoded::in_order(block) {
             if transaction.outputs().len() as u64 > u64::from(LAST_VOUT) {
                 return Err(self.bad("a transaction has too many outputs"));
             }
-            records.push(head(transaction, *txid));
+            records.push(decoded::record(transaction, *txid));
         }
         let mut spent = Vec::with_capacity(records.len());
-        for transaction in &block.transactions {
-            let spends = transaction.inputs().filter(|_| !transaction.is_coinbase());
-            let found = spends.map(|input| self.find(&records, &sources, input.previous));
+        for (transaction, _) in decoded::in_order(block) {
+            let found = decoded::spends(transaction)
+                .map(|input| self.find(&records, &sources, input.previous));
             spent.push(found.collect::<Result<Vec<SpentOutput>, IndexError>>()?);
         }
         let mut steps = Vec::with_capacity(records.len());
-        let parts = records.into_iter().zip(spent).zip(&block.transactions);
-        for (((mut record, spent), transaction), txnum) in parts.zip(self.first_txnum..) {
+        let parts = records.into_iter().zip(spent).zip(decoded::in_order(block));
+        for (((mut record, spent), (transaction, _)), txnum) in parts.zip(self.first_txnum..) {
             complete(&mut record, transaction, &spent);
             let twin = sources.earlier.get(&record.txid).copied();
             if let Some(twin) = twin {
@@ -88,14 +89,14 @@ impl Connect<'_> {
     }
 
     fn sources(&self, block: &Block<'_>) -> Result<Sources, IndexError> {
-        let places: HashMap<Hash32, usize> =
-            block.txids.iter().enumerate().map(|(place, txid)| (*txid, place)).collect();
+        let ids = decoded::in_order(block).map(|(_, txid)| *txid).enumerate();
+        let places: HashMap<Hash32, usize> = ids.map(|(place, txid)| (txid, place)).collect();
         if places.len() != block.txids.len() {
             return Err(self.bad("it has a transaction twice"));
         }
         let mut uses: HashMap<Hash32, usize> = HashMap::new();
-        for transaction in block.transactions.iter().filter(|t| !t.is_coinbase()) {
-            for input in transaction.inputs() {
+        for (transaction, _) in decoded::in_order(block) {
+            for input in decoded::spends(transaction) {
                 let txid = input.previous.txid;
                 if !places.contains_key(&txid) {
                     *uses.entry(txid).or_default() += 1;
@@ -137,7 +138,7 @@ impl Connect<'_> {
             },
         };
         found
-            .filter(|(txnum, spent)| counts(*txnum, &spent.output))
+            .filter(|(txnum, spent)| self.rules.counts(*txnum, &spent.output))
             .map(|(txnum, spent)| SpentOutput { txnum, vout, spent })
             .ok_or_else(|| self.unknown(Astray { txid, vout }))
     }
@@ -152,8 +153,8 @@ impl Connect<'_> {
     ) -> Result<Vec<u32>, IndexError> {
         let mut replaced = Vec::new();
         for (vout, output) in (0u32..).zip(&record.outputs) {
-            if counts(txnum, output) {
-                let script = self.key.script_id(&output.script);
+            if self.rules.counts(txnum, output) {
+                let script = self.rules.script(output);
                 let old = UnspentKey { script, value: output.value, txnum: twin, vout };
                 if changes.is_unspent(self.reader, &old)? {
                     replaced.push(vout);
@@ -174,41 +175,14 @@ impl Connect<'_> {
     }
 }
 
-/// A record with all that its transaction says alone: without what its inputs spend.
-pub(crate) fn head(transaction: &Transaction<'_>, txid: Hash32) -> TransactionRecord {
-    TransactionRecord {
-        txid,
-        version: transaction.version,
-        lock_time: transaction.lock_time,
-        size: transaction.size() as u32,
-        vsize: transaction.vsize() as u32,
-        fee: None,
-        coinbase: None,
-        outputs: transaction.outputs().map(|output| OutputRecord::of(&output)).collect(),
-        inputs: Vec::with_capacity(transaction.inputs().len()),
-        names: None,
-        replaced: Vec::new(),
-    }
-}
-
 /// Adds what its inputs spend.
 fn complete(record: &mut TransactionRecord, transaction: &Transaction<'_>, spent: &[SpentOutput]) {
-    if transaction.is_coinbase() {
-        for input in transaction.inputs() {
-            record.coinbase = Some(input.script.to_vec());
-            let (txnum, vout, sequence) = (0, u32::MAX, input.sequence);
-            record.inputs.push(InputRecord { txnum, vout, sequence });
-        }
-        return;
-    }
-    for (input, spent) in transaction.inputs().zip(spent) {
+    for (input, spent) in decoded::spends(transaction).zip(spent) {
         let (txnum, vout, sequence) = (spent.txnum, spent.vout, input.sequence);
         record.inputs.push(InputRecord { txnum, vout, sequence });
     }
-    let value_in: i128 = spent.iter().map(|one| i128::from(one.spent.output.value)).sum();
-    let value_out: i128 = record.outputs.iter().map(|output| i128::from(output.value)).sum();
-    record.fee = Some(value_in - value_out);
-    let inputs = transaction.inputs();
+    record.count(spent.iter().map(|one| u128::from(one.spent.output.value)).sum());
+    let inputs = decoded::spends(transaction);
     record.names =
-        (inputs.len() > NAMED_ABOVE).then(|| inputs.map(|input| input.previous.txid).collect());
+        is_named(inputs.len()).then(|| inputs.map(|input| input.previous.txid).collect());
 }

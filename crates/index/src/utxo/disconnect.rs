@@ -25,7 +25,7 @@ impl Connect<'_> {
         let records = records(self.reader, row.first_txnum, row.next_txnum())?;
         let steps = steps(self.reader, records)?;
         let mut changes = Changes::new(batch);
-        go(&steps, self.key, Way::Back, changes.going(Way::Back)).map_err(astray)?;
+        go(&steps, self.rules, Way::Back, changes.going(Way::Back)).map_err(astray)?;
         changes.finish(self.reader)?;
         batch.delete(HEADER_BY_HEIGHT, &row.height.to_be_bytes());
         batch.delete(HEIGHT_BY_HASH, &hash_key(&row.hash));

@@ -6,7 +6,7 @@
 //! unspent (decision U5); going back undoes in the opposite order what going forward does.
 
 use chain::Hash32;
-use chain::utxo::is_unspendable;
+use chain::utxo::{Format, is_unspendable};
 
 use super::outputs::OutputRecord;
 use super::record::{Spent, TransactionRecord};
@@ -66,8 +66,34 @@ pub(crate) enum Way {
     Back,
 }
 
-/// Whether an output can be spent at all, by its script alone.
-pub(crate) fn is_spendable(script: &[u8]) -> bool {
+/// Which outputs count, and how their scripts are named.
+#[derive(Clone, Copy)]
+pub(crate) struct Rules<'a> {
+    /// The secret of the script ids.
+    pub(crate) key: &'a HashKey,
+    /// The format of the chain's blocks.
+    pub(crate) format: &'a Format,
+}
+
+impl Rules<'_> {
+    /// Whether an output of the transaction at that place counts: has rows besides its record.
+    pub(crate) fn counts(&self, txnum: u64, output: &OutputRecord) -> bool {
+        makes_coins(txnum) && self.can_be_spent(output)
+    }
+
+    /// Whether an output can be spent at all.
+    pub(crate) fn can_be_spent(&self, output: &OutputRecord) -> bool {
+        is_spendable(self.format, output.value, &output.script)
+    }
+
+    /// The name of an output's script.
+    pub(crate) fn script(&self, output: &OutputRecord) -> ScriptId {
+        self.key.script_id(output.version, &output.script)
+    }
+}
+
+/// Whether an output can be spent at all.
+pub(crate) fn is_spendable(_format: &Format, _value: u64, script: &[u8]) -> bool {
     !is_unspendable(script)
 }
 
@@ -75,11 +101,6 @@ pub(crate) fn is_spendable(script: &[u8]) -> bool {
 /// transaction has the txnum 0 (decision U4).
 pub(crate) fn makes_coins(txnum: u64) -> bool {
     txnum != 0
-}
-
-/// Whether an output of the transaction at that place counts: has rows besides its record.
-pub(crate) fn counts(txnum: u64, output: &OutputRecord) -> bool {
-    makes_coins(txnum) && is_spendable(&output.script)
 }
 
 /// The row of an output of that transaction.
@@ -90,16 +111,16 @@ fn unspent_row(txid: Hash32, coinbase: bool, output: &OutputRecord) -> UnspentRo
 /// Tells what consecutive transactions of one block do.
 pub(crate) fn go<E: Effects>(
     steps: &[Step],
-    key: &HashKey,
+    rules: Rules<'_>,
     way: Way,
     told: &mut E,
 ) -> Result<(), E::Error> {
     let scripts: Vec<Option<ScriptId>> = steps
         .iter()
         .flat_map(|step| step.record.outputs.iter().map(|output| (step.txnum, output)))
-        .map(|(txnum, output)| counts(txnum, output).then(|| key.script_id(&output.script)))
+        .map(|(txnum, output)| rules.counts(txnum, output).then(|| rules.script(output)))
         .collect();
-    let mut walk = Walk { key, way, told, touched: Vec::new() };
+    let mut walk = Walk { rules, way, told, touched: Vec::new() };
     match way {
         Way::Forward => {
             walk.outputs(steps, &scripts)?;
@@ -113,7 +134,7 @@ pub(crate) fn go<E: Effects>(
 }
 
 struct Walk<'a, E> {
-    key: &'a HashKey,
+    rules: Rules<'a>,
     way: Way,
     told: &'a mut E,
     /// Scripts that a transaction touches.
@@ -141,7 +162,7 @@ impl<E: Effects> Walk<'_, E> {
         for step in steps {
             self.told.stands(step);
             let Step { txnum, record, .. } = step;
-            let coinbase = record.coinbase.is_some();
+            let coinbase = record.is_coinbase();
             for (vout, output) in (0u32..).zip(&record.outputs) {
                 let Some(script) = scripts.next().copied().flatten() else { continue };
                 let key = UnspentKey { script, value: output.value, txnum: *txnum, vout };
@@ -168,7 +189,7 @@ impl<E: Effects> Walk<'_, E> {
             }
             for SpentOutput { txnum, vout, spent } in &step.spent {
                 let Spent { txid, coinbase, output } = spent;
-                let script = self.key.script_id(&output.script);
+                let script = self.rules.script(output);
                 let (value, txnum, vout) = (output.value, *txnum, *vout);
                 let key = UnspentKey { script, value, txnum, vout };
                 self.disappears(&key, &unspent_row(*txid, *coinbase, output))?;

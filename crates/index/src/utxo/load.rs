@@ -297,9 +297,9 @@ impl Loader {
             }
         }
         let mut previous = Vec::with_capacity(block.spent.len());
-        let mut fees = Vec::with_capacity(block.len());
+        let mut values = Vec::with_capacity(block.len());
         for (txnum, transaction) in (first..).zip(block.transactions()) {
-            fees.push(self.spend(txnum, &transaction, &mut previous)?);
+            values.push(self.spend(txnum, &transaction, &mut previous)?);
         }
         let row = &block.row;
         self.runs.hash(&row.hash, row.height)?;
@@ -310,7 +310,7 @@ impl Loader {
         self.progress.blocks += 1;
         self.progress.transactions += u64::from(row.tx_count);
         self.progress.bytes += block.size;
-        self.records.put(Joined { block, previous, fees, replaced })
+        self.records.put(Joined { block, previous, values, replaced })
     }
 
     /// Makes the outputs of a transaction; gives the places of those that replace an unspent one.
@@ -337,14 +337,14 @@ impl Loader {
         Ok(replaced)
     }
 
-    /// Spends what a transaction spends; gives its fee, and whether something is not known yet.
+    /// Spends what a transaction spends; gives its inputs less its outputs, where that counts, and
+    /// whether something is not known yet.
     fn spend(
         &mut self,
         txnum: u64,
         transaction: &PreparedTx<'_>,
         previous: &mut Vec<u64>,
-    ) -> Result<(i128, bool), IndexError> {
-        let Some(value_out) = transaction.value_out else { return Ok((0, false)) };
+    ) -> Result<(Option<i128>, bool), IndexError> {
         let (mut value_in, mut waits) = (0u128, false);
         for (place, input) in (0u32..).zip(transaction.spent) {
             self.twins.spend(&input.name);
@@ -361,7 +361,7 @@ impl Loader {
                 }
             }
         }
-        Ok((value_in as i128 - value_out as i128, waits))
+        Ok((transaction.value.map(|value| value + value_in as i128), waits))
     }
 
     fn close_segment_if_full(&mut self) -> Result<(), IndexError> {

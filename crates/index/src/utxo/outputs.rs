@@ -13,6 +13,9 @@ use crate::row::{BadRow, RowReader, put_prefixed, put_varint};
 pub struct OutputRecord {
     /// Coins in the smallest unit.
     pub value: u64,
+    /// Version of the script's language; 0 but on chains that have several, and nearly always
+    /// there.
+    pub version: u16,
     /// The script that says who may spend it, without a token prefix.
     pub script: Vec<u8>,
     /// Tokens besides the coins.
@@ -44,10 +47,16 @@ impl OutputRecord {
     pub(crate) fn of(output: &Output<'_>) -> OutputRecord {
         OutputRecord {
             value: output.value,
+            version: script_version(output),
             script: output.script.to_vec(),
             token: output.token.as_ref().map(TokenRecord::of),
         }
     }
+}
+
+/// Version of an output's script.
+pub(crate) fn script_version(_output: &Output<'_>) -> u16 {
+    0
 }
 
 impl TokenRecord {
@@ -65,15 +74,19 @@ impl TokenRecord {
 }
 
 /// The fixed bytes before and after what differs, and how long that is.
-const TEMPLATES: [(&[u8], usize, &[u8]); 8] = [
-    (&[0x76, 0xa9, 20], 20, &[0x88, 0xac]), // pubkeyhash
-    (&[0xa9, 20], 20, &[0x87]),             // scripthash
-    (&[0x00, 20], 20, &[]),                 // witness_v0_keyhash
-    (&[0x00, 32], 32, &[]),                 // witness_v0_scripthash
-    (&[0x51, 32], 32, &[]),                 // witness_v1_taproot
-    (&[33], 33, &[0xac]),                   // pubkey, compressed
-    (&[65], 65, &[0xac]),                   // pubkey
-    (&[0xaa, 32], 32, &[0x87]),             // scripthash of 32 bytes
+const TEMPLATES: [(&[u8], usize, &[u8]); 12] = [
+    (&[0x76, 0xa9, 20], 20, &[0x88, 0xac]),       // pubkeyhash
+    (&[0xa9, 20], 20, &[0x87]),                   // scripthash
+    (&[0x00, 20], 20, &[]),                       // witness_v0_keyhash
+    (&[0x00, 32], 32, &[]),                       // witness_v0_scripthash
+    (&[0x51, 32], 32, &[]),                       // witness_v1_taproot
+    (&[33], 33, &[0xac]),                         // pubkey, compressed
+    (&[65], 65, &[0xac]),                         // pubkey
+    (&[0xaa, 32], 32, &[0x87]),                   // scripthash of 32 bytes
+    (&[0xba, 0x76, 0xa9, 20], 20, &[0x88, 0xac]), // stakesubmission-pubkeyhash
+    (&[0xbb, 0x76, 0xa9, 20], 20, &[0x88, 0xac]), // stakegen-pubkeyhash
+    (&[0xbc, 0x76, 0xa9, 20], 20, &[0x88, 0xac]), // stakerevoke-pubkeyhash
+    (&[0xbd, 0x76, 0xa9, 20], 20, &[0x88, 0xac]), // stakechange-pubkeyhash
 ];
 
 fn put_script(out: &mut Vec<u8>, script: &[u8]) {
@@ -157,40 +170,56 @@ fn read_token(reader: &mut RowReader<'_>) -> Result<Option<TokenRecord>, BadRow>
     Ok(Some(TokenRecord { category, amount, nft }))
 }
 
-/// Value, script, and where any output of the transaction has a token, the token; the number of
-/// outputs stands before them.
+/// What stands behind each output of a record because one of them has it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Extras {
+    /// Tokens.
+    pub(super) tokens: bool,
+    /// Versions of scripts.
+    pub(super) versions: bool,
+}
+
+/// Value, script, and where any output of the transaction has a token or a version, those; the
+/// number of outputs stands before them.
 pub(crate) fn put_output(
     out: &mut Vec<u8>,
     value: u64,
     script: &[u8],
-    tokens: Option<Option<&TokenRecord>>,
+    token: Option<Option<&TokenRecord>>,
+    version: Option<u16>,
 ) {
     put_varint(out, value);
     put_script(out, script);
-    if let Some(token) = tokens {
+    if let Some(token) = token {
         put_token(out, token);
+    }
+    if let Some(version) = version {
+        put_varint(out, version.into());
     }
 }
 
 pub(super) fn read_outputs(
     reader: &mut RowReader<'_>,
-    tokens: bool,
+    extras: Extras,
 ) -> Result<Vec<OutputRecord>, BadRow> {
-    (0..reader.count()?).map(|_| read_one(reader, tokens)).collect()
+    (0..reader.count()?).map(|_| read_one(reader, extras)).collect()
 }
 
-fn read_one(reader: &mut RowReader<'_>, tokens: bool) -> Result<OutputRecord, BadRow> {
-    Ok(OutputRecord {
-        value: reader.varint()?,
-        script: read_script(reader)?,
-        token: if tokens { read_token(reader)? } else { None },
-    })
+fn read_one(reader: &mut RowReader<'_>, extras: Extras) -> Result<OutputRecord, BadRow> {
+    let (value, script) = (reader.varint()?, read_script(reader)?);
+    let token = if extras.tokens { read_token(reader)? } else { None };
+    let version = if extras.versions { read_version(reader)? } else { 0 };
+    Ok(OutputRecord { value, version, script, token })
+}
+
+fn read_version(reader: &mut RowReader<'_>) -> Result<u16, BadRow> {
+    reader.small()?.try_into().map_err(|_| BadRow)
 }
 
 /// Reads the output at one place; none where there are fewer.
 pub(super) fn read_output(
     reader: &mut RowReader<'_>,
-    tokens: bool,
+    extras: Extras,
     vout: u32,
 ) -> Result<Option<OutputRecord>, BadRow> {
     let count = reader.count()?;
@@ -200,9 +229,12 @@ pub(super) fn read_output(
     for _ in 0..vout {
         reader.varint()?;
         skip_script(reader)?;
-        if tokens {
+        if extras.tokens {
             read_token(reader)?;
         }
+        if extras.versions {
+            read_version(reader)?;
+        }
     }
-    read_one(reader, tokens).map(Some)
+    read_one(reader, extras).map(Some)
 }

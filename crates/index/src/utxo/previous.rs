@@ -71,14 +71,7 @@ impl PreviousRecords {
     pub(crate) fn output(&self, txnum: u64, vout: u32) -> Result<Option<Spent>, ReadError> {
         match self.by_txnum.get(&txnum) {
             Some(Kept::Row(row)) => read_spent(row, vout).map_err(bad),
-            Some(Kept::Whole(record)) => {
-                let output = usize::try_from(vout).ok().and_then(|vout| record.outputs.get(vout));
-                Ok(output.map(|output| Spent {
-                    txid: record.txid,
-                    coinbase: record.coinbase.is_some(),
-                    output: output.clone(),
-                }))
-            }
+            Some(Kept::Whole(record)) => Ok(record.spent(vout)),
             None => Ok(None),
         }
     }

@@ -4,21 +4,18 @@
 //! own record. Where there are more than [`NAMED_ABOVE`] inputs the previous ids stand in the
 //! record as well, so that a list of transactions needs a bounded number of reads (decision U6
 //! resolves at most 1,000 previous outputs a page, and ids have to be shown of all).
-//! Invariant: what was encoded is decoded to the same record.
+//! The bytes are those of [`row`], nowhere else. Invariant: what was encoded is decoded to the
+//! same record.
 
-mod parts;
+mod kind;
+pub(crate) mod row;
 
 use chain::Hash32;
 
-pub(crate) use self::parts::{
-    COINBASE, NAMED, REPLACED, Start, TOKENS, put_coinbase, put_fee, put_input, put_name,
-    put_replaced, put_start,
-};
-use self::parts::{KNOWN, read_sequence};
-pub(crate) use super::outputs::put_output;
-use super::outputs::{read_output, read_outputs};
-use crate::row::{BadRow, RowReader, put_varint};
+use self::row::{Head, Parts, put_base, put_head, put_outputs, put_row, read_head, read_rest};
+use crate::row::{BadRow, RowReader};
 
+pub use self::kind::{Kind, Pool};
 pub use super::outputs::{NftRecord, OutputRecord, TokenRecord};
 
 /// Records of transactions with more inputs carry the previous txids.
@@ -29,6 +26,8 @@ pub(crate) const NAMED_ABOVE: usize = 20;
 pub struct TransactionRecord {
     /// Id.
     pub txid: Hash32,
+    /// What it is for.
+    pub kind: Kind,
     /// Version, signed as nodes print it.
     pub version: i32,
     /// Height or time before which it was not valid.
@@ -37,13 +36,20 @@ pub struct TransactionRecord {
     pub size: u32,
     /// Bytes where one of a witness counts a quarter.
     pub vsize: u32,
-    /// Inputs less outputs in the smallest unit; none of a coinbase.
+    /// Sum of its inputs in the smallest unit; none where the chain counts none
+    /// ([`Kind::has_value_in`]).
+    pub value_in: Option<u128>,
+    /// What it leaves to the miner: inputs less outputs, and what it takes out of shielded pools;
+    /// none of a coinbase.
     pub fee: Option<i128>,
-    /// Of a coinbase the script of its input.
-    pub coinbase: Option<Vec<u8>>,
+    /// What it takes out of shielded pools, negative where it puts in; each pool at most once, in
+    /// order, without those that it leaves as they are.
+    pub pools: Vec<(Pool, i64)>,
+    /// The input that spends no output, where there is one: it is the first.
+    pub base: Option<BaseInput>,
     /// Outputs in order.
     pub outputs: Vec<OutputRecord>,
-    /// Inputs in order; of a coinbase its one input.
+    /// Inputs that spend outputs, in order.
     pub(crate) inputs: Vec<InputRecord>,
     /// The txids of the inputs, where there are more than [`NAMED_ABOVE`].
     pub(crate) names: Option<Vec<Hash32>>,
@@ -52,49 +58,54 @@ pub struct TransactionRecord {
     pub(crate) replaced: Vec<u32>,
 }
 
+/// An input without a previous output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseInput {
+    /// Sequence number.
+    pub sequence: u32,
+    /// New coins in the smallest unit, where they count as value of the transaction.
+    pub value: Option<u64>,
+    /// Of a coinbase what the miner wrote; else empty.
+    pub script: Vec<u8>,
+}
+
 /// An input of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InputRecord {
-    /// Place of the previous transaction in the chain; 0 in a coinbase.
+    /// Place of the previous transaction in the chain.
     pub(crate) txnum: u64,
-    /// Place of the output there; `u32::MAX` in a coinbase.
+    /// Place of the output there.
     pub(crate) vout: u32,
     /// Sequence number.
     pub(crate) sequence: u32,
 }
 
+/// What a transaction leaves to the miner, if its kind leaves anything.
+pub(crate) fn fee(
+    kind: Kind,
+    value_in: Option<u128>,
+    value_out: u128,
+    pools: &[(Pool, i64)],
+) -> Option<i128> {
+    let value_in = value_in.filter(|_| kind.has_fee())?;
+    let from_pools: i128 = pools.iter().map(|(_, value)| i128::from(*value)).sum();
+    Some(value_in as i128 - value_out as i128 + from_pools)
+}
+
 impl TransactionRecord {
-    /// The row of the record at `txnum`: marks, txid, version, lock time, size, size less vsize,
-    /// fee, outputs, inputs, replaced outputs.
-    pub(crate) fn bytes(&self, txnum: u64) -> Vec<u8> {
-        let mut out = Vec::with_capacity(64 + self.outputs.len() * 32 + self.inputs.len() * 8);
-        let TransactionRecord { txid, version, lock_time, size, vsize, .. } = *self;
-        put_start(&mut out, self.marks(), &Start { txid, version, lock_time, size, vsize });
-        if self.coinbase.is_none() {
-            put_fee(&mut out, self.fee.unwrap_or_default());
-        }
-        put_varint(&mut out, self.outputs.len() as u64);
-        let tokens = self.has_tokens();
-        for OutputRecord { value, script, token } in &self.outputs {
-            put_output(&mut out, *value, script, tokens.then_some(token.as_ref()));
-        }
-        if let Some(script) = &self.coinbase {
-            let sequence = self.inputs.first().map_or(u32::MAX, |input| input.sequence);
-            put_coinbase(&mut out, script, sequence);
-        } else {
-            put_varint(&mut out, self.inputs.len() as u64);
-            for input in &self.inputs {
-                put_input(&mut out, txnum, input.txnum, input.vout, input.sequence);
-            }
-            self.names.iter().flatten().for_each(|name| put_name(&mut out, name));
-        }
-        put_replaced(&mut out, &self.replaced);
-        out
+    /// Sum of the outputs in the smallest unit.
+    pub fn value_out(&self) -> u128 {
+        self.outputs.iter().map(|output| u128::from(output.value)).sum()
     }
 
-    /// The inputs that spend an output.
-    pub(crate) fn spends(&self) -> impl Iterator<Item = &InputRecord> {
-        self.inputs.iter().filter(|_| self.coinbase.is_none())
+    /// Of a coinbase what the miner wrote.
+    pub fn coinbase_script(&self) -> Option<&[u8]> {
+        self.base.as_ref().filter(|_| self.is_coinbase()).map(|base| &base.script[..])
+    }
+
+    /// Whether it makes the new coins of its block.
+    pub fn is_coinbase(&self) -> bool {
+        self.kind == Kind::Coinbase
     }
 
     /// Whether an output replaced that of an earlier twin.
@@ -102,60 +113,59 @@ impl TransactionRecord {
         self.replaced.binary_search(&vout).is_ok()
     }
 
-    fn has_tokens(&self) -> bool {
-        self.outputs.iter().any(|output| output.token.is_some())
+    /// The sum of its inputs, and the fee, if what it spends adds up to that; both as far as its
+    /// kind has them.
+    pub(crate) fn counted(&self, spent: u128) -> (Option<u128>, Option<i128>) {
+        let base = self.base.as_ref().and_then(|base| base.value).unwrap_or(0);
+        let value_in = self.kind.has_value_in().then_some(spent + u128::from(base));
+        (value_in, fee(self.kind, value_in, self.value_out(), &self.pools))
     }
 
-    fn marks(&self) -> u8 {
-        let mark = |on: bool, mark: u8| if on { mark } else { 0 };
-        mark(self.coinbase.is_some(), COINBASE)
-            | mark(self.names.is_some(), NAMED)
-            | mark(self.has_tokens(), TOKENS)
-            | mark(!self.replaced.is_empty(), REPLACED)
+    /// Adds up what it spends.
+    pub(crate) fn count(&mut self, spent: u128) {
+        (self.value_in, self.fee) = self.counted(spent);
+    }
+
+    /// The row of the record at `txnum`.
+    pub(crate) fn bytes(&self, txnum: u64) -> Vec<u8> {
+        let TransactionRecord { txid, kind, version, lock_time, size, vsize, .. } = *self;
+        let mut parts = Vec::with_capacity(64 + self.outputs.len() * 32);
+        let tokens = self.outputs.iter().any(|output| output.token.is_some());
+        let versions = self.outputs.iter().any(|output| output.version != 0);
+        let named = self.names.is_some();
+        let pools = &self.pools[..];
+        let head =
+            Head { txid, kind, version, lock_time, size, vsize, pools, tokens, versions, named };
+        put_head(&mut parts, &head);
+        let head = parts.len();
+        put_outputs(&mut parts, &self.outputs, tokens, versions);
+        if let Some(base) = &self.base {
+            put_base(&mut parts, base.sequence, base.value, &base.script);
+        }
+        let outputs = parts.len();
+        for name in self.names.iter().flatten() {
+            parts.extend_from_slice(name.wire());
+        }
+        let (head, rest) = parts.split_at(head);
+        let (outputs, names) = rest.split_at(outputs - head.len());
+        let less = self.value_in.map(|value_in| value_in as i128 - self.value_out() as i128);
+        let mut out = Vec::with_capacity(parts.len() + 16 + self.inputs.len() * 8);
+        let parts = Parts { head, outputs, names };
+        put_row(&mut out, txnum, &parts, less, self.inputs.iter().copied(), &self.replaced);
+        out
     }
 
     /// Reads the row at `txnum`.
     pub(crate) fn read(txnum: u64, row: &[u8]) -> Result<TransactionRecord, BadRow> {
         let mut reader = RowReader::new(row);
-        let (marks, mut record) = read_head(&mut reader)?;
-        record.outputs = read_outputs(&mut reader, marks & TOKENS != 0)?;
-        if marks & COINBASE != 0 {
-            record.coinbase = Some(reader.prefixed()?.to_vec());
-            let sequence = read_sequence(&mut reader)?;
-            record.inputs.push(InputRecord { txnum: 0, vout: u32::MAX, sequence });
-        } else {
-            record.read_inputs(&mut reader, txnum, marks & NAMED != 0)?;
-        }
-        if marks & REPLACED != 0 {
-            for _ in 0..reader.count()? {
-                record.replaced.push(reader.small()?);
-            }
-        }
-        reader.end()?;
-        Ok(record)
+        let head = read_head(&mut reader)?;
+        read_rest(&mut reader, head, txnum)
     }
 
-    fn read_inputs(
-        &mut self,
-        reader: &mut RowReader<'_>,
-        txnum: u64,
-        named: bool,
-    ) -> Result<(), BadRow> {
-        let count = reader.count()?;
-        self.inputs.reserve(count);
-        for _ in 0..count {
-            let previous = i128::from(txnum).checked_sub(reader.signed()?).ok_or(BadRow)?;
-            self.inputs.push(InputRecord {
-                txnum: u64::try_from(previous).map_err(|_| BadRow)?,
-                vout: reader.small()?,
-                sequence: read_sequence(reader)?,
-            });
-        }
-        if named {
-            let name = |_| reader.array().map(Hash32::from_wire);
-            self.names = Some((0..count).map(name).collect::<Result<_, _>>()?);
-        }
-        Ok(())
+    /// What the index knows of an output that is spent; none where there are fewer.
+    pub(crate) fn spent(&self, vout: u32) -> Option<Spent> {
+        let output = usize::try_from(vout).ok().and_then(|vout| self.outputs.get(vout))?;
+        Some(Spent { txid: self.txid, coinbase: self.is_coinbase(), output: output.clone() })
     }
 }
 
@@ -166,48 +176,7 @@ pub(crate) struct Spent {
     pub(crate) output: OutputRecord,
 }
 
-/// Reads of the row at one place only the id and one output; none where it has fewer outputs.
-pub(crate) fn read_spent(row: &[u8], vout: u32) -> Result<Option<Spent>, BadRow> {
-    let mut reader = RowReader::new(row);
-    let (marks, record) = read_head(&mut reader)?;
-    let output = read_output(&mut reader, marks & TOKENS != 0, vout)?;
-    let coinbase = marks & COINBASE != 0;
-    Ok(output.map(|output| Spent { txid: record.txid, coinbase, output }))
-}
-
-/// Reads of a row only the id.
-pub(crate) fn read_txid(row: &[u8]) -> Result<Hash32, BadRow> {
-    let mut reader = RowReader::new(row);
-    reader.u8()?;
-    reader.array().map(Hash32::from_wire)
-}
-
-fn read_head(reader: &mut RowReader<'_>) -> Result<(u8, TransactionRecord), BadRow> {
-    let marks = reader.u8()?;
-    if marks & !KNOWN != 0 {
-        return Err(BadRow);
-    }
-    let txid = Hash32::from_wire(reader.array()?);
-    let version = i32::try_from(reader.signed()?).map_err(|_| BadRow)?;
-    let (lock_time, size) = (reader.small()?, reader.small()?);
-    let less = reader.signed()?;
-    let vsize = i128::from(size).checked_sub(less).and_then(|vsize| vsize.try_into().ok());
-    let fee = if marks & COINBASE == 0 { Some(reader.signed()?) } else { None };
-    let record = TransactionRecord {
-        txid,
-        version,
-        lock_time,
-        size,
-        vsize: vsize.ok_or(BadRow)?,
-        fee,
-        coinbase: None,
-        outputs: Vec::new(),
-        inputs: Vec::new(),
-        names: None,
-        replaced: Vec::new(),
-    };
-    Ok((marks, record))
-}
+pub(crate) use self::row::{read_spent, read_txid};
 
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use crate::db::{Table, TableSpec};
 use crate::row::{of_u40, u40};
 
 /// Version of the layouts of this index; a store of another one is refused.
-pub(crate) const FORMAT: u16 = 1;
+pub(crate) const FORMAT: u16 = 2;
 
 /// Every table, in the order of the constants below.
 pub(crate) static TABLES: [TableSpec; 8] = [

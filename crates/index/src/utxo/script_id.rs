@@ -23,9 +23,15 @@ impl HashKey {
         &self.0
     }
 
-    /// The id of a script.
-    pub(crate) fn script_id(&self, script: &[u8]) -> ScriptId {
-        let hash = SipHasher24::new_with_key(&self.0).hash(script).as_bytes();
+    /// The id of a script. One of another version than 0 is another script than the same bytes
+    /// of version 0, and has no address.
+    pub(crate) fn script_id(&self, version: u16, script: &[u8]) -> ScriptId {
+        let hasher = SipHasher24::new_with_key(&self.0);
+        let hash = match version {
+            0 => hasher.hash(script),
+            _ => hasher.hash(&[script, &version.to_be_bytes(), b"version"].concat()),
+        };
+        let hash = hash.as_bytes();
         ScriptId(*hash.first_chunk().expect("the hash has 16 bytes"))
     }
 }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use super::effects::{SpentOutput, Step};
 use super::previous::PreviousRecords;
-use super::record::{Spent, TransactionRecord};
+use super::record::TransactionRecord;
 use super::schema::TX_BY_NUM;
 use super::txids::place_before;
 use crate::IndexError;
@@ -41,12 +41,12 @@ pub(crate) fn records(reader: Reader<'_>, first: u64, end: u64) -> Result<Record
 
 /// Finds the outputs that records spend, in each other and in earlier ones.
 pub(crate) fn steps(reader: Reader<'_>, records: Records) -> Result<Vec<Step>, IndexError> {
-    let inputs = records.values().flat_map(|record| record.spends());
+    let inputs = records.values().flat_map(|record| &record.inputs);
     let earlier = inputs.map(|input| input.txnum).filter(|txnum| !records.contains_key(txnum));
     let earlier = PreviousRecords::load(reader, earlier)?;
     let mut spent = Vec::with_capacity(records.len());
     for record in records.values() {
-        let found = record.spends().map(|input| {
+        let found = record.inputs.iter().map(|input| {
             let spent = match records.get(&input.txnum) {
                 Some(own) => own.spent(input.vout),
                 None => earlier.output(input.txnum, input.vout)?,
@@ -71,13 +71,4 @@ pub(crate) fn steps(reader: Reader<'_>, records: Records) -> Result<Vec<Step>, I
 fn twin_of(reader: Reader<'_>, record: &TransactionRecord, txnum: u64) -> Result<u64, IndexError> {
     let twin = place_before(reader, &record.txid, txnum)?;
     twin.ok_or_else(|| IndexError::damaged("a twin of tx_by_num is gone"))
-}
-
-impl TransactionRecord {
-    /// What the index knows of an output that is spent; none where there are fewer.
-    pub(crate) fn spent(&self, vout: u32) -> Option<Spent> {
-        let output = usize::try_from(vout).ok().and_then(|vout| self.outputs.get(vout))?;
-        let coinbase = self.coinbase.is_some();
-        Some(Spent { txid: self.txid, coinbase, output: output.clone() })
-    }
 }

@@ -12,6 +12,7 @@ use chain::{Chain, Hash32, Network};
 
 use super::block_row::BlockRow;
 use super::connect::Connect;
+use super::effects::Rules;
 use super::heights::Heights;
 use super::identity::{Identity, begin, format_of, read_identity, stored_key, stranger};
 use super::load;
@@ -172,6 +173,11 @@ impl Store {
         &self.key
     }
 
+    /// Which outputs count.
+    pub(crate) fn rules(&self) -> Rules<'_> {
+        Rules { key: &self.key, format: &self.format }
+    }
+
     pub(crate) fn heights(&self) -> &Heights {
         &self.heights
     }
@@ -196,7 +202,8 @@ impl Store {
         if block.header.previous != previous {
             return Err(IndexError::NotNext { hash: block.header.hash });
         }
-        let connect = Connect { reader: self.db.latest(), key: &self.key, height, first_txnum };
+        let connect =
+            Connect { reader: self.db.latest(), rules: self.rules(), height, first_txnum };
         let mut batch = Batch::new(&self.db);
         let (tip, _) = connect.block(block, &mut batch)?;
         self.db.commit(batch)?;
@@ -220,7 +227,7 @@ impl Store {
         };
         let connect = Connect {
             reader: self.db.latest(),
-            key: &self.key,
+            rules: self.rules(),
             height: tip.height,
             first_txnum: row.first_txnum,
         };

@@ -11,7 +11,7 @@ use chain::utxo::OutPoint;
 use super::block_row::BlockRow;
 use super::heights::Heights;
 use super::mempool::Mempool;
-use super::record::{OutputRecord, TransactionRecord};
+use super::record::{BaseInput, OutputRecord, TransactionRecord};
 use super::schema::{HEIGHT_BY_HASH, hash_key};
 use super::script_id::HashKey;
 use super::store::{Store, read_block};
@@ -67,17 +67,26 @@ pub enum Place {
 /// An input of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputView {
-    /// Id of the transaction whose output it spends; none of a coinbase.
+    /// Id of the transaction whose output it spends; none where it spends none.
     pub txid: Option<Hash32>,
-    /// Place of the output there; `u32::MAX` of a coinbase.
+    /// Place of the output there; `u32::MAX` where it spends none.
     pub vout: u32,
     /// Sequence number.
     pub sequence: u32,
-    /// The output; none of a coinbase, and where a list does not resolve it (decision U6).
+    /// What it brings in the smallest unit; none where that does not count, and where a list does
+    /// not resolve it (decision U6).
+    pub value: Option<u64>,
+    /// The output; none where it spends none or is not resolved.
     pub spent: Option<OutputRecord>,
 }
 
 impl InputView {
+    /// An input that spends no output.
+    pub(crate) fn of_base(base: &BaseInput) -> InputView {
+        let BaseInput { sequence, value, .. } = *base;
+        InputView { txid: None, vout: u32::MAX, sequence, value, spent: None }
+    }
+
     /// The output that it spends.
     pub(crate) fn previous(&self) -> Option<OutPoint> {
         self.txid.map(|txid| OutPoint { txid, vout: self.vout })

@@ -19,7 +19,7 @@ use crate::utxo::tip::Tip;
 
 /// Name of the manifest in its folder.
 pub(super) const NAME: &str = "manifest.json";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Items of one length in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ pub(super) struct Manifest {
 impl Manifest {
     /// The manifest of a folder, or a fresh one. One of another key or version is left aside.
     pub(super) fn read(dir: &Path, key: &HashKey) -> Result<Manifest, IndexError> {
-        let key_check = u64::from_be_bytes(*key.script_id(b"load").0.first_chunk().expect("10"));
+        let key_check = u64::from_be_bytes(*key.script_id(0, b"load").0.first_chunk().expect("10"));
         let fresh = Manifest { version: VERSION, key_check, ..Manifest::default() };
         let path = dir.join(NAME);
         let text = match std::fs::read(&path) {

@@ -8,11 +8,12 @@ use super::coin::{Coin, CoinName, Namer, PackedCoin};
 use crate::IndexError;
 use crate::row::put_varint;
 use crate::utxo::block_row::BlockRow;
+use crate::utxo::decoded;
 use crate::utxo::effects::is_spendable;
 use crate::utxo::outputs::TokenRecord;
-use crate::utxo::record::{
-    COINBASE, NAMED, NAMED_ABOVE, Start, TOKENS, put_coinbase, put_name, put_output, put_start,
-};
+use crate::utxo::outputs::{put_output, script_version};
+use crate::utxo::record::Kind;
+use crate::utxo::record::row::{Head, Parts, is_named, put_base, put_head};
 use crate::utxo::schema::LAST_VOUT;
 use crate::utxo::script_id::HashKey;
 
@@ -23,7 +24,7 @@ pub(super) struct Prepared {
     pub(super) row: BlockRow,
     pub(super) previous: Hash32,
     pub(super) size: u64,
-    /// What its inputs spend; nothing of a coinbase.
+    /// What its inputs spend.
     pub(super) spent: Vec<SpentName>,
     /// Its outputs that count.
     pub(super) made: Vec<Made>,
@@ -35,37 +36,33 @@ pub(super) struct Prepared {
 /// A transaction, and where that which it has ends.
 struct Entry {
     txid: Hash32,
-    /// Sum of its outputs; none of a coinbase, which has no fee.
-    value_out: Option<u128>,
+    kind: Kind,
+    value: Option<i128>,
     ends: Ends,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Ends {
-    start: usize,
+    head: usize,
     outputs: usize,
-    rest: usize,
+    names: usize,
     made: usize,
     spent: usize,
 }
 
 /// A transaction of a prepared block.
-#[derive(Clone, Copy)]
 pub(super) struct PreparedTx<'a> {
     pub(super) txid: &'a Hash32,
-    /// Sum of its outputs; none of a coinbase, which has no fee.
-    pub(super) value_out: Option<u128>,
+    /// What it is for.
+    pub(super) kind: Kind,
+    /// What it makes itself less the sum of its outputs; none where its kind counts none.
+    pub(super) value: Option<i128>,
     /// Its outputs that count.
     pub(super) made: &'a [Made],
     /// What its inputs spend.
     pub(super) spent: &'a [SpentName],
-    /// Of its row what stands before the fee.
-    pub(super) start: &'a [u8],
-    /// Its outputs, their number before them.
-    pub(super) outputs: &'a [u8],
-    /// What stands behind the inputs: of a coinbase its input, else the previous txids if the row
-    /// has them.
-    pub(super) rest: &'a [u8],
+    /// What it gives of its row.
+    pub(super) parts: Parts<'a>,
 }
 
 /// An output that counts.
@@ -86,16 +83,19 @@ impl Prepared {
     /// Its transactions in order.
     pub(super) fn transactions(&self) -> impl Iterator<Item = PreparedTx<'_>> {
         let mut from = Ends::default();
-        self.transactions.iter().map(move |Entry { txid, value_out, ends }| {
+        self.transactions.iter().map(move |Entry { txid, kind, value, ends }| {
             let before = std::mem::replace(&mut from, *ends);
             PreparedTx {
                 txid,
-                value_out: *value_out,
+                kind: *kind,
+                value: *value,
                 made: &self.made[before.made..ends.made],
                 spent: &self.spent[before.spent..ends.spent],
-                start: &self.bytes[before.rest..ends.start],
-                outputs: &self.bytes[ends.start..ends.outputs],
-                rest: &self.bytes[ends.outputs..ends.rest],
+                parts: Parts {
+                    head: &self.bytes[before.names..ends.head],
+                    outputs: &self.bytes[ends.head..ends.outputs],
+                    names: &self.bytes[ends.outputs..ends.names],
+                },
             }
         })
     }
@@ -154,18 +154,19 @@ fn prepare(
         return Err(bad("it has a transaction twice".into()));
     }
     let row = BlockRow::of(&block, height, 0);
-    let count = block.transactions.len();
+    let count = decoded::in_order(&block).len();
+    let transactions = || decoded::in_order(&block).map(|(transaction, _)| transaction);
     let mut prepared = Prepared {
         row,
         previous: block.header.previous,
         size: raw.len() as u64,
-        spent: Vec::with_capacity(block.transactions.iter().map(|it| it.inputs().len()).sum()),
-        made: Vec::with_capacity(block.transactions.iter().map(|it| it.outputs().len()).sum()),
+        spent: Vec::with_capacity(transactions().map(|it| it.inputs().len()).sum()),
+        made: Vec::with_capacity(transactions().map(|it| it.outputs().len()).sum()),
         transactions: Vec::with_capacity(count),
         bytes: Vec::with_capacity(raw.len()),
     };
     let namer = Namer::new(key);
-    for (transaction, txid) in block.transactions.iter().zip(&block.txids) {
+    for (transaction, txid) in decoded::in_order(&block) {
         if transaction.outputs().len() as u64 > u64::from(LAST_VOUT) {
             return Err(bad("a transaction has too many outputs".into()));
         }
@@ -196,38 +197,49 @@ impl Prepared {
         namer: &Namer,
         format: &Format,
     ) {
-        let coinbase = transaction.is_coinbase();
+        let kind = decoded::kind(transaction);
         let tokens = format.tokens && transaction.outputs().any(|output| output.token.is_some());
-        let named = !coinbase && transaction.inputs().len() > NAMED_ABOVE;
-        let mark = |on: bool, mark: u8| if on { mark } else { 0 };
-        let marks = mark(coinbase, COINBASE) | mark(named, NAMED) | mark(tokens, TOKENS);
-        let start = Start {
-            txid,
-            version: transaction.version,
-            lock_time: transaction.lock_time,
-            size: transaction.size() as u32,
-            vsize: transaction.vsize() as u32,
-        };
-        put_start(&mut self.bytes, marks, &start);
-        let start = self.bytes.len();
-        let value_out = self.add_outputs(transaction, &txid, key, namer, tokens);
+        let versions = transaction.outputs().any(|output| script_version(&output) != 0);
+        let spends = decoded::spends(transaction);
+        let named = is_named(spends.len());
+        put_head(
+            &mut self.bytes,
+            &Head {
+                txid,
+                kind,
+                version: transaction.version,
+                lock_time: transaction.lock_time,
+                size: transaction.size() as u32,
+                vsize: transaction.vsize() as u32,
+                pools: &decoded::pools(transaction),
+                tokens,
+                versions,
+                named,
+            },
+        );
+        let head = self.bytes.len();
+        let value_out =
+            self.add_outputs(transaction, &txid, key, namer, format, (tokens, versions));
+        let mut value = None;
+        if kind.has_value_in() {
+            value = Some(-(value_out as i128));
+        }
+        if let Some(base) = decoded::base(transaction) {
+            put_base(&mut self.bytes, base.sequence, base.value, &base.script);
+            value = value.map(|value| value + i128::from(base.value.unwrap_or(0)));
+        }
         let outputs = self.bytes.len();
-        for input in transaction.inputs() {
-            if coinbase {
-                put_coinbase(&mut self.bytes, input.script, input.sequence);
-                break;
-            }
+        for input in spends {
             let (previous, sequence) = (input.previous, input.sequence);
             let name = namer.name(&previous.txid, previous.vout);
             self.spent.push(SpentName { name, vout: previous.vout, sequence });
             if named {
-                put_name(&mut self.bytes, &previous.txid);
+                self.bytes.extend_from_slice(previous.txid.wire());
             }
         }
-        let (rest, made, spent) = (self.bytes.len(), self.made.len(), self.spent.len());
-        let value_out = (!coinbase).then_some(value_out);
-        let ends = Ends { start, outputs, rest, made, spent };
-        self.transactions.push(Entry { txid, value_out, ends });
+        let (names, made, spent) = (self.bytes.len(), self.made.len(), self.spent.len());
+        let ends = Ends { head, outputs, names, made, spent };
+        self.transactions.push(Entry { txid, kind, value, ends });
     }
 
     /// Adds the outputs of a transaction, and gives their sum.
@@ -237,14 +249,16 @@ impl Prepared {
         txid: &Hash32,
         key: &HashKey,
         namer: &Namer,
-        tokens: bool,
+        format: &Format,
+        (tokens, versions): (bool, bool),
     ) -> u128 {
-        let (coinbase, mut sum) = (transaction.is_coinbase(), 0);
+        let (coinbase, mut sum) = (decoded::kind(transaction) == Kind::Coinbase, 0);
         put_varint(&mut self.bytes, transaction.outputs().len() as u64);
         for (vout, output) in (0u32..).zip(transaction.outputs()) {
             let token = output.token.as_ref();
-            if is_spendable(output.script) {
-                let script = key.script_id(output.script);
+            let version = script_version(&output);
+            if is_spendable(format, output.value, output.script) {
+                let script = key.script_id(version, output.script);
                 let token = token.is_some();
                 let coin = Coin { txnum: 0, vout, value: output.value, script, coinbase, token };
                 // Packed where it stands: a copy right behind it would wait for its parts.
@@ -255,7 +269,8 @@ impl Prepared {
             }
             let token = tokens.then(|| token.map(TokenRecord::of));
             let token = token.as_ref().map(Option::as_ref);
-            put_output(&mut self.bytes, output.value, output.script, token);
+            let version = versions.then_some(version);
+            put_output(&mut self.bytes, output.value, output.script, token, version);
             sum += u128::from(output.value);
         }
         sum

@@ -18,8 +18,9 @@ use super::prepared::{Prepared, PreparedTx};
 use super::table_files::TableFiles;
 use crate::IndexError;
 use crate::db::{Db, Table};
-use crate::row::{put_varint, u40};
-use crate::utxo::record::{REPLACED, TransactionRecord, put_fee, put_input, put_replaced};
+use crate::row::u40;
+use crate::utxo::record::row::put_row;
+use crate::utxo::record::{InputRecord, TransactionRecord};
 use crate::utxo::schema::{HEADER_BY_HEIGHT, TX_BY_NUM};
 
 /// Blocks that may wait for the thread.
@@ -31,8 +32,9 @@ pub(super) struct Joined {
     /// Of each input the place of the previous transaction; its own where that is not known yet,
     /// for none can spend itself.
     pub(super) previous: Vec<u64>,
-    /// Of each transaction the fee, without what is not known yet, and whether there is such.
-    pub(super) fees: Vec<(i128, bool)>,
+    /// Of each transaction its inputs less its outputs, without what is not known yet, where its
+    /// kind counts that; and whether there is what is not known.
+    pub(super) values: Vec<(Option<i128>, bool)>,
     /// Transactions by their place in the block whose outputs replaced others.
     pub(super) replaced: Vec<(usize, Vec<u32>)>,
 }
@@ -135,13 +137,13 @@ impl Writer {
         self.blocks.put(&row.height.to_be_bytes(), &row.bytes())?;
         let mut previous = block.previous.iter();
         let mut replaced = block.replaced.iter().peekable();
-        let transactions = block.block.transactions().zip(&block.fees);
-        for ((place, (transaction, (fee, waits))), txnum) in
+        let transactions = block.block.transactions().zip(&block.values);
+        for ((place, (transaction, (value, waits))), txnum) in
             transactions.enumerate().zip(row.first_txnum..)
         {
             let replaced = replaced.next_if(|(at, _)| *at == place);
             let replaced = replaced.map_or(&[][..], |(_, vouts)| vouts);
-            write_row(&mut self.row, &transaction, txnum, *fee, &mut previous, replaced);
+            write_row(&mut self.row, &transaction, txnum, *value, &mut previous, replaced);
             if *waits && self.drafts.is_none() {
                 self.drafts = Some(Drafts::create(&self.dir)?);
             }
@@ -190,28 +192,17 @@ fn write_row<'a>(
     row: &mut Vec<u8>,
     transaction: &PreparedTx<'_>,
     txnum: u64,
-    fee: i128,
+    value: Option<i128>,
     previous: &mut impl Iterator<Item = &'a u64>,
     replaced: &[u32],
 ) {
     row.clear();
-    row.extend_from_slice(transaction.start);
-    if let (Some(marks), false) = (row.first_mut(), replaced.is_empty()) {
-        *marks |= REPLACED;
-    }
-    let coinbase = transaction.value_out.is_none();
-    if !coinbase {
-        put_fee(row, fee);
-    }
-    row.extend_from_slice(transaction.outputs);
-    if !coinbase {
-        put_varint(row, transaction.spent.len() as u64);
-        for (spent, previous) in transaction.spent.iter().zip(previous) {
-            put_input(row, txnum, *previous, spent.vout, spent.sequence);
-        }
-    }
-    row.extend_from_slice(transaction.rest);
-    put_replaced(row, replaced);
+    let inputs = transaction.spent.iter().map(|spent| {
+        // There is one for each input.
+        let txnum = previous.next().copied().unwrap_or(txnum);
+        InputRecord { txnum, vout: spent.vout, sequence: spent.sequence }
+    });
+    put_row(row, txnum, &transaction.parts, value, inputs, replaced);
 }
 
 impl Drafts {

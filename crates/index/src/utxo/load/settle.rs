@@ -29,9 +29,6 @@ impl Loader {
         let files = answers.finish()?;
         let mut answers = Merged::<ANSWER_BYTES>::open(&self.dir, &files)?;
         self.records.writer()?.settle(|txnum, record| {
-            if record.coinbase.is_some() {
-                return Ok(());
-            }
             for (place, input) in (0u32..).zip(&mut record.inputs) {
                 if input.txnum != txnum {
                     continue;
@@ -47,7 +44,7 @@ impl Loader {
                 let coin = answer.last_chunk().expect("an answer ends with a coin");
                 let coin = PackedCoin(*coin);
                 input.txnum = coin.txnum();
-                record.fee = record.fee.map(|fee| fee + i128::from(coin.value()));
+                record.value_in = record.value_in.map(|sum| sum + u128::from(coin.value()));
             }
             Ok(())
         })?;

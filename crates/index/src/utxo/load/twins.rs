@@ -13,6 +13,7 @@ use super::manifest::Manifest;
 use super::prepared::{Prepared, PreparedTx};
 use super::run::{RunFile, RunReader};
 use crate::IndexError;
+use crate::utxo::record::Kind;
 
 /// Bytes of a coinbase's name: the first of its first output that counts.
 const NAME_BYTES: usize = 8;
@@ -44,7 +45,8 @@ impl Twins {
     /// Which transactions of a block may have an earlier twin, by their places; empty: none.
     pub(super) fn of_block(&mut self, block: &Prepared) -> Vec<bool> {
         let mut may_be = Vec::new();
-        let coinbases = block.transactions().enumerate().filter(|(_, it)| it.value_out.is_none());
+        let coinbases =
+            block.transactions().enumerate().filter(|(_, it)| it.kind == Kind::Coinbase);
         for (place, transaction) in coinbases {
             // Of a transaction without outputs that count nothing can be replaced.
             let Some(first) = transaction.made.first() else { continue };

@@ -1,19 +1,17 @@
 use testkit::{Draft, Forge, ForgedTransaction, key_hash_script};
 
 use super::*;
-use crate::utxo::connect::head;
-use crate::utxo::outputs::OutputRecord;
+use crate::utxo::decoded;
 
 /// An entry that spends the first output of `parent` and pays `value`.
 fn entry(parent: &ForgedTransaction, value: u64, first_seen: u64) -> (ForgedTransaction, Entry) {
     let made = Draft::new().spend(parent.output(0)).pay(value, &key_hash_script(value)).finish();
     let format = chain::find("btc").unwrap().format.unwrap();
     let transaction = chain::utxo::Transaction::decode(&made.raw, &format).unwrap();
-    let mut record = head(&transaction, made.txid);
-    record.outputs = transaction.outputs().map(|output| OutputRecord::of(&output)).collect();
+    let record = decoded::record(&transaction, made.txid);
     let spent = parent.output(0);
     let (txid, vout) = (Some(spent.txid), spent.vout);
-    let inputs = vec![InputView { txid, vout, sequence: 0, spent: None }];
+    let inputs = vec![InputView { txid, vout, sequence: 0, value: None, spent: None }];
     let script = ScriptId([value as u8; 10]);
     let touches = vec![Touch { script, received: value.into(), sent: 0 }];
     (made, Entry { record, inputs, first_seen, touches, memory: 100 })

@@ -38,59 +38,66 @@ fn token() -> impl Strategy<Value = TokenRecord> {
 }
 
 fn outputs() -> impl Strategy<Value = Vec<OutputRecord>> {
-    let output = (any::<u64>(), script(), proptest::option::weighted(0.2, token()));
-    proptest::collection::vec(
-        output.prop_map(|(value, script, token)| OutputRecord { value, script, token }),
-        0..6,
-    )
+    let version = prop_oneof![20 => Just(0), 1 => any::<u16>()];
+    let output = (any::<u64>(), version, script(), proptest::option::weighted(0.2, token()));
+    let output = output.prop_map(|(value, version, script, token)| OutputRecord {
+        value,
+        version,
+        script,
+        token,
+    });
+    proptest::collection::vec(output, 0..6)
+}
+
+fn pools() -> impl Strategy<Value = Vec<(Pool, i64)>> {
+    let value = || prop_oneof![3 => Just(0), 1 => any::<i64>()];
+    (value(), value(), value(), value()).prop_map(|(a, b, c, d)| {
+        let all = [Pool::Sprout, Pool::Sapling, Pool::Orchard, Pool::Ironwood];
+        all.into_iter().zip([a, b, c, d]).filter(|(_, value)| *value != 0).collect()
+    })
+}
+
+fn base() -> impl Strategy<Value = BaseInput> {
+    let script = proptest::collection::vec(any::<u8>(), 0..100);
+    (any::<u32>(), proptest::option::of(any::<u64>()), script)
+        .prop_map(|(sequence, value, script)| BaseInput { sequence, value, script })
+}
+
+fn inputs() -> impl Strategy<Value = Vec<InputRecord>> {
+    let input = (0..1u64 << 40, any::<u32>(), prop_oneof![Just(u32::MAX), any::<u32>()]);
+    let input = input.prop_map(|(txnum, vout, sequence)| InputRecord { txnum, vout, sequence });
+    proptest::collection::vec(input, 0..40)
 }
 
 fn record() -> impl Strategy<Value = (u64, TransactionRecord)> {
-    let input = (0..1u64 << 40, any::<u32>(), prop_oneof![Just(u32::MAX), any::<u32>()]);
-    let inputs = proptest::collection::vec(input, 0..40);
-    let numbers = (any::<i32>(), any::<u32>(), any::<u32>(), any::<u32>(), any::<i64>());
-    let coinbase = proptest::option::of(proptest::collection::vec(any::<u8>(), 0..100));
+    let numbers = (any::<i32>(), any::<u32>(), any::<u32>(), any::<u32>(), any::<u64>());
     let replaced = proptest::collection::vec(any::<u32>(), 0..3);
-    (0..1u64 << 40, any::<[u8; 32]>(), numbers, coinbase, outputs(), inputs, replaced).prop_map(
-        |(
-            txnum,
-            txid,
-            (version, lock_time, size, vsize, fee),
-            coinbase,
+    let parts = (0u8..8, base(), pools(), outputs(), inputs(), replaced);
+    (0..1u64 << 40, any::<[u8; 32]>(), numbers, parts).prop_map(|(txnum, txid, numbers, parts)| {
+        let (version, lock_time, size, vsize, spent) = numbers;
+        let (kind, base, pools, outputs, inputs, replaced) = parts;
+        let kind = Kind::of_code(kind);
+        let name = |input: &InputRecord| Hash32::sha256d(&[&input.vout.to_be_bytes()]);
+        let names = row::is_named(inputs.len()).then(|| inputs.iter().map(name).collect());
+        let mut record = TransactionRecord {
+            txid: Hash32::from_wire(txid),
+            kind,
+            version,
+            lock_time,
+            size,
+            vsize,
+            value_in: None,
+            fee: None,
+            pools,
+            base: kind.has_base().then_some(base),
             outputs,
             inputs,
+            names,
             replaced,
-        )| {
-            let inputs = match &coinbase {
-                Some(_) => vec![InputRecord { txnum: 0, vout: u32::MAX, sequence: lock_time }],
-                None => inputs
-                    .iter()
-                    .map(|(txnum, vout, sequence)| InputRecord {
-                        txnum: *txnum,
-                        vout: *vout,
-                        sequence: *sequence,
-                    })
-                    .collect(),
-            };
-            let names = (inputs.len() > NAMED_ABOVE).then(|| {
-                inputs.iter().map(|input| Hash32::sha256d(&[&input.vout.to_be_bytes()])).collect()
-            });
-            let record = TransactionRecord {
-                txid: Hash32::from_wire(txid),
-                version,
-                lock_time,
-                size,
-                vsize,
-                fee: coinbase.is_none().then_some(fee.into()),
-                coinbase,
-                outputs,
-                inputs,
-                names,
-                replaced,
-            };
-            (txnum, record)
-        },
-    )
+        };
+        record.count(spent.into());
+        (txnum, record)
+    })
 }
 
 proptest! {
@@ -103,7 +110,7 @@ proptest! {
         for (vout, output) in record.outputs.iter().enumerate() {
             let spent = read_spent(&row, vout as u32).unwrap().unwrap();
             prop_assert_eq!(&spent.output, output);
-            prop_assert_eq!(spent.coinbase, record.coinbase.is_some());
+            prop_assert_eq!(spent.coinbase, record.is_coinbase());
         }
         prop_assert!(read_spent(&row, record.outputs.len() as u32).unwrap().is_none());
     }

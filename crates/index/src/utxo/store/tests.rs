@@ -89,7 +89,7 @@ fn prepare(store: &Store, next: &[u8]) -> Result<(), IndexError> {
     let row = store.block(tip.height)?.ok_or_else(|| IndexError::damaged("gone"))?;
     let connect = |height, first_txnum| Connect {
         reader: store.db.latest(),
-        key: &store.key,
+        rules: store.rules(),
         height,
         first_txnum,
     };
@@ -195,7 +195,7 @@ fn a_damaged_store_is_not_opened() {
     change(META, META_IDENTITY, Some(&serde_json::to_vec(&identity).unwrap()));
     let refusal = open(dir.path()).err().unwrap();
     assert!(matches!(refusal, IndexError::Stranger { .. }));
-    assert!(refusal.to_string().contains("an index of bch regtest in format 2, not an index of"));
+    assert!(refusal.to_string().contains("an index of bch regtest in format 3, not an index of"));
     identity.format -= 1;
     identity.genesis = None;
     change(META, META_IDENTITY, Some(&serde_json::to_vec(&identity).unwrap()));

@@ -3,6 +3,7 @@
 //! A row has no previous hash, but everything else of a header: with the hash of the row below,
 //! its own hash can be worked out. So each row proves the one below.
 
+use chain::utxo::Format;
 use chain::{Hash32, Network};
 
 use super::faults::Faults;
@@ -17,6 +18,7 @@ use crate::utxo::tip::Tip;
 pub(super) struct Headers<'a> {
     rows: Rows<'a>,
     network: &'static Network,
+    format: &'a Format,
     /// The block before, if it could be read.
     before: Option<Tip>,
     /// Blocks seen.
@@ -26,7 +28,7 @@ pub(super) struct Headers<'a> {
 impl<'a> Headers<'a> {
     pub(super) fn of(store: &'a Store) -> Headers<'a> {
         let rows = store.db().latest().rows(HEADER_BY_HEIGHT);
-        Headers { rows, network: store.network(), before: None, count: 0 }
+        Headers { rows, network: store.network(), format: store.format(), before: None, count: 0 }
     }
 
     /// The next block whose row can be read.
@@ -38,7 +40,9 @@ impl<'a> Headers<'a> {
             match &block {
                 None => faults.tell("header_by_height", key, "makes no sense"),
                 Some(block) => {
-                    for what in problems(block, self.before.as_ref(), self.count, self.network) {
+                    for what in
+                        problems(block, self.before.as_ref(), self.count, self.network, self.format)
+                    {
                         faults.tell("header_by_height", key, what);
                     }
                     let next_txnum = block.next_txnum();
@@ -65,6 +69,7 @@ fn problems(
     before: Option<&Tip>,
     place: u64,
     network: &Network,
+    format: &Format,
 ) -> Vec<&'static str> {
     let mut problems = Vec::new();
     let mut hold = |sound: bool, what| {
@@ -78,24 +83,13 @@ fn problems(
         Some(before) => (before.hash, before.next_txnum),
         None => (Hash32::ZERO, 0),
     };
-    hold(header_hash(block, previous) == block.hash, "has another hash than its parts");
+    let hash = block.hash_again(previous, format);
+    hold(hash.is_none_or(|hash| hash == block.hash), "has another hash than its parts");
     hold(block.first_txnum == first_txnum, "does not begin where the block before ends");
     if let (0, Some(genesis)) = (block.height, network.genesis) {
         hold(block.hash.to_string() == genesis, "is not the network's first block");
     }
     problems
-}
-
-/// The hash of the header that the row was made from.
-fn header_hash(block: &BlockRow, previous: Hash32) -> Hash32 {
-    Hash32::sha256d(&[
-        &block.version.to_le_bytes(),
-        previous.wire(),
-        block.merkle_root.wire(),
-        &block.time.to_le_bytes(),
-        &block.bits.to_le_bytes(),
-        &block.nonce.to_le_bytes(),
-    ])
 }
 
 impl Store {

@@ -15,8 +15,9 @@ use super::faults::Faults;
 use crate::ReadError;
 use crate::db::Rows;
 use crate::row::{of_u40, u40};
-use crate::utxo::effects::{Effects, SpentOutput, Step, Way, counts, go};
-use crate::utxo::record::{NAMED_ABOVE, TransactionRecord};
+use crate::utxo::effects::{Effects, SpentOutput, Step, Way, go};
+use crate::utxo::record::TransactionRecord;
+use crate::utxo::record::row::is_named;
 use crate::utxo::schema::TX_BY_NUM;
 use crate::utxo::steps::Records;
 use crate::utxo::store::Store;
@@ -119,7 +120,7 @@ impl<T: Effects<Error = Infallible>> Walk<'_, T> {
         let earlier = self.earlier(first, &records)?;
         let mut steps = Vec::with_capacity(records.len());
         for (txnum, record) in &records {
-            if record.coinbase.is_some() != (*txnum == first) {
+            if record.is_coinbase() != (*txnum == first) {
                 self.fault(*txnum, "a coinbase is a block's first transaction and no other");
             }
             let previous = |txnum| records.get(&txnum).or_else(|| earlier.get(&txnum));
@@ -130,7 +131,7 @@ impl<T: Effects<Error = Infallible>> Walk<'_, T> {
             .zip(steps)
             .map(|((txnum, record), (spent, twin))| Step { txnum, record, spent, twin })
             .collect();
-        let Ok(()) = go(&steps, self.store.key(), Way::Forward, self.expected);
+        let Ok(()) = go(&steps, self.store.rules(), Way::Forward, self.expected);
         Ok(())
     }
 
@@ -147,9 +148,10 @@ impl<T: Effects<Error = Infallible>> Walk<'_, T> {
             Err(ReadError::Damaged(_)) => None,
             twin => twin?,
         };
+        let rules = self.store.rules();
         let output = |vout: &u32| record.outputs.get(*vout as usize);
         let real =
-            record.replaced.iter().all(|vout| output(vout).is_some_and(|o| counts(txnum, o)));
+            record.replaced.iter().all(|vout| output(vout).is_some_and(|o| rules.counts(txnum, o)));
         if !real || twin.is_none() || !record.replaced.is_sorted_by(|a, b| a < b) {
             self.fault(txnum, "replaces outputs that its twin does not have");
         }
@@ -162,7 +164,8 @@ impl<T: Effects<Error = Infallible>> Walk<'_, T> {
         first: u64,
         records: &Records,
     ) -> Result<HashMap<u64, TransactionRecord>, ReadError> {
-        let named = records.values().flat_map(|record| record.spends().map(|input| input.txnum));
+        let named =
+            records.values().flat_map(|record| record.inputs.iter().map(|input| input.txnum));
         let named: BTreeSet<u64> = named.filter(|txnum| *txnum < first).collect();
         let named: Vec<u64> = named.into_iter().collect();
         let mut earlier = HashMap::with_capacity(named.len());
@@ -187,10 +190,10 @@ impl<T: Effects<Error = Infallible>> Walk<'_, T> {
         previous: impl Fn(u64) -> Option<&'r TransactionRecord>,
     ) -> Vec<SpentOutput> {
         let mut found = Vec::new();
-        for input in record.spends() {
+        for input in &record.inputs {
             let of = previous(input.txnum).filter(|_| input.txnum < end);
             let spent = of.and_then(|of| of.spent(input.vout));
-            match spent.filter(|spent| counts(input.txnum, &spent.output)) {
+            match spent.filter(|spent| self.store.rules().counts(input.txnum, &spent.output)) {
                 Some(spent) => {
                     found.push(SpentOutput { txnum: input.txnum, vout: input.vout, spent });
                 }
@@ -200,7 +203,7 @@ impl<T: Effects<Error = Infallible>> Walk<'_, T> {
                 }
             }
         }
-        if found.len() == record.spends().count() {
+        if found.len() == record.inputs.len() {
             self.sums(txnum, record, &found);
         }
         found
@@ -208,15 +211,14 @@ impl<T: Effects<Error = Infallible>> Walk<'_, T> {
 
     /// What a record says of all that it spends.
     fn sums(&mut self, txnum: u64, record: &TransactionRecord, spent: &[SpentOutput]) {
-        let value_in: i128 = spent.iter().map(|one| i128::from(one.spent.output.value)).sum();
-        let value_out: i128 = record.outputs.iter().map(|output| i128::from(output.value)).sum();
-        if record.coinbase.is_none() && record.fee != Some(value_in - value_out) {
-            self.fault(txnum, format!("its fee is not {}", value_in - value_out));
+        let sum = spent.iter().map(|one| u128::from(one.spent.output.value)).sum();
+        if record.counted(sum) != (record.value_in, record.fee) {
+            self.fault(txnum, "its value is not that of what it spends");
         }
         let names = spent.iter().map(|one| one.spent.txid);
         let sound = match &record.names {
-            Some(named) => spent.len() > NAMED_ABOVE && names.eq(named.iter().copied()),
-            None => spent.len() <= NAMED_ABOVE,
+            Some(named) => is_named(spent.len()) && names.eq(named.iter().copied()),
+            None => !is_named(spent.len()),
         };
         if !sound {
             self.fault(txnum, "the ids of its inputs are not those of their records");

@@ -89,7 +89,7 @@ struct Used<'a> {
 
 impl View {
     fn used(&self, script: &[u8], tier: Tier) -> Result<Option<Used<'_>>, ReadError> {
-        let id = self.key.script_id(script);
+        let id = self.key.script_id(0, script);
         let row = self.reader(tier).get(TOTALS_BY_SCRIPT, &id.0)?;
         let totals = row.map(|row| Totals::read(&row).map_err(|bad| bad.of("totals_by_script")));
         let totals = totals.transpose()?;

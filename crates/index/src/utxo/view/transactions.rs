@@ -149,15 +149,10 @@ impl View {
         records: Vec<Confirmed>,
         mut left: usize,
     ) -> Result<Vec<TransactionView>, ReadError> {
-        let spending = |record: &TransactionRecord| match record.coinbase {
-            Some(_) => 0,
-            None => record.inputs.len(),
-        };
         let fitting: Vec<bool> =
-            records.iter().map(|(_, record)| fits(&mut left, spending(record))).collect();
-        let wanted = records.iter().zip(&fitting).filter(|((_, record), fits)| {
-            record.coinbase.is_none() && (**fits || record.names.is_none())
-        });
+            records.iter().map(|(_, record)| fits(&mut left, record.inputs.len())).collect();
+        let wanted = records.iter().zip(&fitting);
+        let wanted = wanted.filter(|((_, record), fits)| **fits || record.names.is_none());
         let wanted = wanted.flat_map(|((_, record), _)| record.inputs.iter().map(|i| i.txnum));
         let wanted: Vec<u64> = wanted.collect();
         if tier == Tier::Cached && wanted.len() > CACHED_OUTPUTS {
@@ -227,7 +222,9 @@ fn fits(left: &mut usize, inputs: usize) -> bool {
 fn waiting(entry: &Entry, resolved: bool) -> TransactionView {
     let mut inputs = entry.inputs.clone();
     if !resolved {
-        inputs.iter_mut().for_each(|input| input.spent = None);
+        for input in inputs.iter_mut().filter(|input| input.txid.is_some()) {
+            (input.value, input.spent) = (None, None);
+        }
     }
     let place = Place::Mempool { first_seen: entry.first_seen };
     TransactionView { record: entry.record.clone(), place, inputs }
@@ -239,22 +236,22 @@ fn inputs(
     resolved: bool,
     previous: &PreviousRecords,
 ) -> Result<Vec<InputView>, ReadError> {
-    let mut views = Vec::with_capacity(record.inputs.len());
+    let mut views = Vec::with_capacity(record.inputs.len() + 1);
+    views.extend(record.base.as_ref().map(InputView::of_base));
     for (place, input) in record.inputs.iter().enumerate() {
-        let (mut txid, mut spent) = (None, None);
-        if record.coinbase.is_none() {
-            if resolved {
-                let found = previous.output(input.txnum, input.vout)?.ok_or_else(gone)?;
-                (txid, spent) = (Some(found.txid), Some(found.output));
-            } else {
-                let named = record.names.as_ref().and_then(|names| names.get(place)).copied();
-                txid = match named {
-                    Some(txid) => Some(txid),
-                    None => Some(previous.txid(input.txnum)?.ok_or_else(gone)?),
-                };
+        let (txid, spent) = if resolved {
+            let found = previous.output(input.txnum, input.vout)?.ok_or_else(gone)?;
+            (found.txid, Some(found.output))
+        } else {
+            let named = record.names.as_ref().and_then(|names| names.get(place)).copied();
+            match named {
+                Some(txid) => (txid, None),
+                None => (previous.txid(input.txnum)?.ok_or_else(gone)?, None),
             }
-        }
-        views.push(InputView { txid, vout: input.vout, sequence: input.sequence, spent });
+        };
+        let value = spent.as_ref().map(|spent| spent.value);
+        let (txid, vout, sequence) = (Some(txid), input.vout, input.sequence);
+        views.push(InputView { txid, vout, sequence, value, spent });
     }
     Ok(views)
 }
