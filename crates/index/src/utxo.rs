@@ -35,6 +35,7 @@ mod txids;
 mod upstream;
 mod verify;
 mod view;
+mod voided;
 
 pub use block_row::BlockRow;
 pub use identity::Identity;

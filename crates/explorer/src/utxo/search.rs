@@ -73,7 +73,7 @@ fn by_hash<'a>(desk: &Desk, hash: &Hash32) -> Result<Meaning<'a>, Fail> {
     };
     let height = match found.place {
         Place::Block { height, .. } => Some(height),
-        Place::Mempool { .. } => None,
+        Place::Voided { .. } | Place::Mempool { .. } => None,
     };
     Ok(Meaning::Tx { txid: hash.to_string(), height })
 }

@@ -162,6 +162,7 @@ fn transaction_json<'a>(desk: &'a Desk, tx: &'a TransactionView) -> TransactionJ
             let confirmations = confirmations(desk, height);
             (Some(HashHex(hash)), Some(height), confirmations, time.into())
         }
+        Place::Voided { time, .. } => (None, None, 0, time.into()),
         Place::Mempool { first_seen } => (None, None, 0, first_seen),
     };
     TransactionJson {

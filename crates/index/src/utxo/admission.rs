@@ -84,7 +84,7 @@ fn chain_of(
         uses.remove(txid);
     }
     let wanted = uses.iter().map(|(txid, uses)| (txid, *uses));
-    let (places, records) = latest_places(view.latest(), wanted)?;
+    let (places, records) = latest_places(view.latest(), u64::MAX, wanted)?;
     Ok(Chain { places, records })
 }
 

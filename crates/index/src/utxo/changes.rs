@@ -71,6 +71,11 @@ impl<'a, 'b> Changes<'a, 'b> {
         self
     }
 
+    /// The batch that all goes into.
+    pub(crate) fn batch(&mut self) -> &mut Batch<'b> {
+        self.batch
+    }
+
     /// Whether an output will be unspent, as far as the changes told up to here say.
     pub(crate) fn is_unspent(
         &self,

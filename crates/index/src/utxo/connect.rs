@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 
 use chain::Hash32;
-use chain::utxo::{Block, OutPoint, Transaction};
+use chain::utxo::{Block, Header, OutPoint, Transaction};
 
 use super::block_row::BlockRow;
 use super::changes::{Astray, Changes};
 use super::decoded;
+use super::disconnect::astray;
 use super::effects::{Rules, SpentOutput, Step, Way, go};
 use super::previous::PreviousRecords;
 use super::record::row::is_named;
@@ -18,8 +19,10 @@ use super::record::{InputRecord, Spent, TransactionRecord};
 use super::schema::{
     HEADER_BY_HEIGHT, HEIGHT_BY_HASH, LAST_VOUT, META, META_TIP, UnspentKey, hash_key,
 };
+use super::steps::{records, steps};
 use super::tip::Tip;
 use super::txids::latest_places;
+use super::voided;
 use crate::IndexError;
 use crate::db::{Batch, Reader};
 
@@ -33,6 +36,14 @@ pub(crate) struct Connect<'a> {
     pub(crate) height: u32,
     /// Place of its first transaction in the chain.
     pub(crate) first_txnum: u64,
+    /// The block before, where this one's votes void its regular tree.
+    pub(crate) voids: Option<&'a BlockRow>,
+}
+
+/// Whether the votes in a block void the regular tree of the one before, which is at `height`.
+pub(crate) fn voids(header: &Header, height: u32) -> bool {
+    // Genesis is not voted on.
+    height > 0 && header.stake.is_some_and(|stake| !stake.approves())
 }
 
 /// Where the outputs that a block spends are found.
@@ -52,11 +63,24 @@ impl Connect<'_> {
         batch: &mut Batch<'_>,
     ) -> Result<(Tip, BlockRow), IndexError> {
         let mut changes = Changes::new(batch);
+        if let Some(before) = self.voids {
+            self.void(before, changes.going(Way::Back))?;
+        }
         let steps = self.steps(block, &changes)?;
         let unknown = |astray| self.unknown(astray);
         go(&steps, self.rules, Way::Forward, changes.going(Way::Forward)).map_err(unknown)?;
         changes.finish(self.reader)?;
         Ok(self.put_block(block, batch))
+    }
+
+    /// Takes back the regular tree of the block before: its records stand apart from here on.
+    fn void(&self, before: &BlockRow, changes: &mut Changes<'_, '_>) -> Result<(), IndexError> {
+        let records = records(self.reader, before.regular_txnum(), before.next_txnum())?;
+        voided::put(changes.batch(), before, &records);
+        go(&steps(self.reader, records)?, self.rules, Way::Back, changes).map_err(astray)?;
+        let voided = BlockRow { voided: true, ..before.clone() };
+        changes.batch().put(HEADER_BY_HEIGHT, &before.height.to_be_bytes(), &voided.bytes());
+        Ok(())
     }
 
     /// The block's transactions with what they spend.
@@ -106,7 +130,7 @@ impl Connect<'_> {
         // The block's own ids are looked for too: an earlier twin may have them.
         let wanted = uses.iter().map(|(txid, uses)| (txid, *uses));
         let wanted = wanted.chain(block.txids.iter().map(|txid| (txid, 1)));
-        let (earlier, records) = latest_places(self.reader, wanted)?;
+        let (earlier, records) = latest_places(self.reader, self.first_txnum, wanted)?;
         Ok(Sources { places, earlier, records })
     }
 

@@ -10,6 +10,7 @@ use super::effects::{Way, go};
 use super::schema::{HEADER_BY_HEIGHT, HEIGHT_BY_HASH, META, META_TIP, hash_key};
 use super::steps::{records, steps};
 use super::tip::Tip;
+use super::voided;
 use crate::IndexError;
 use crate::db::Batch;
 
@@ -26,19 +27,41 @@ impl Connect<'_> {
         let steps = steps(self.reader, records)?;
         let mut changes = Changes::new(batch);
         go(&steps, self.rules, Way::Back, changes.going(Way::Back)).map_err(astray)?;
+        let before = match before {
+            Some(before) if before.voided => Some(self.restore(before, &mut changes)?),
+            before => before.cloned(),
+        };
         changes.finish(self.reader)?;
         batch.delete(HEADER_BY_HEIGHT, &row.height.to_be_bytes());
         batch.delete(HEIGHT_BY_HASH, &hash_key(&row.hash));
         let tip = before.map(|before| Tip {
             height: before.height,
             hash: before.hash,
-            next_txnum: row.first_txnum,
+            next_txnum: before.next_txnum(),
         });
         match &tip {
             Some(tip) => batch.put(META, META_TIP, &tip.bytes()),
             None => batch.delete(META, META_TIP),
         }
         Ok(tip)
+    }
+}
+
+impl Connect<'_> {
+    /// Adds again the regular tree of the block before, which the block voided, and gives the row
+    /// of a block that stands.
+    fn restore(
+        &self,
+        before: &BlockRow,
+        changes: &mut Changes<'_, '_>,
+    ) -> Result<BlockRow, IndexError> {
+        let records = voided::records(self.reader, before)?;
+        voided::remove(changes.batch(), before, &records);
+        let steps = steps(self.reader, records)?;
+        go(&steps, self.rules, Way::Forward, changes.going(Way::Forward)).map_err(astray)?;
+        let standing = BlockRow { voided: false, ..before.clone() };
+        changes.batch().put(HEADER_BY_HEIGHT, &before.height.to_be_bytes(), &standing.bytes());
+        Ok(standing)
     }
 }
 

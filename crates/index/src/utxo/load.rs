@@ -24,6 +24,7 @@ mod side_by_side;
 mod sort;
 mod table_files;
 mod twins;
+mod voided;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,6 +49,10 @@ use super::tip::Tip;
 use crate::IndexError;
 use crate::db::Db;
 
+/// The block after the last one that was joined is another by now.
+const CUT_BADLY: &str =
+    "a load was cut off where votes decide, and other votes follow by now; rebuild it";
+
 /// A first load under way.
 pub struct Loader {
     db: Arc<Db>,
@@ -62,9 +67,12 @@ pub struct Loader {
     records: Records,
     /// Decoded blocks that are joined while the next ones are decoded.
     waiting: Vec<Prepared>,
+    /// The block that is joined next, where blocks are voted on: the one after it says how.
+    held: Option<Prepared>,
     height: u32,
     next_txnum: u64,
     last: Option<Hash32>,
+    last_voided: bool,
     /// What follows the waiting blocks.
     ahead: (u32, Option<Hash32>),
     segment_bytes: u64,
@@ -125,9 +133,11 @@ impl Loader {
             runs,
             records,
             waiting: Vec::new(),
+            held: None,
             height,
             next_txnum: manifest.next_txnum,
             last,
+            last_voided: manifest.last_voided,
             ahead: (height, last),
             segment_bytes: 0,
             progress: LoadProgress {
@@ -234,6 +244,10 @@ impl Loader {
         self.sound = false;
         let joined = std::mem::take(&mut self.waiting);
         self.join_all(joined)?;
+        if let Some(last) = self.held.take() {
+            self.check_spent(&last)?;
+            self.held = Some(last);
+        }
         self.sound = true;
         Ok(())
     }
@@ -264,32 +278,67 @@ impl Loader {
         done
     }
 
-    /// Joins blocks. One that spends what is not there changes nothing, and those behind it do not
-    /// count.
+    /// Joins blocks; where blocks are voted on, up to the last but one: the votes in the one after
+    /// it say how a block is joined. One that spends what is not there changes nothing, and those
+    /// behind it do not count.
     fn join_all(&mut self, blocks: Vec<Prepared>) -> Result<(), IndexError> {
         for block in blocks {
-            if !self.coins.touch(&block) {
-                self.ahead = (self.height, self.last);
-                self.sound = true;
-                let problem = "it spends an output that is not in the index".into();
-                return Err(IndexError::Block { height: block.row.height, problem });
+            if block.row.stake.is_none() {
+                self.check_spent(&block)?;
+                self.join(block, false)?;
+                continue;
             }
-            self.join(block)?;
+            match self.held.take() {
+                Some(before) => {
+                    self.check_spent(&before)?;
+                    self.join(before, block.voids)?;
+                }
+                None if block.voids == self.last_voided => {}
+                None => return Err(IndexError::damaged(CUT_BADLY)),
+            }
+            self.held = Some(block);
         }
         Ok(())
     }
 
-    /// Joins a block with what it spends.
-    fn join(&mut self, mut block: Prepared) -> Result<(), IndexError> {
+    /// Joins all that waits; nothing follows that could void.
+    fn join_rest(&mut self) -> Result<(), IndexError> {
+        let joined = std::mem::take(&mut self.waiting);
+        self.join_all(joined)?;
+        match self.held.take() {
+            Some(last) => {
+                self.check_spent(&last)?;
+                self.join(last, false)
+            }
+            None if self.last_voided => Err(IndexError::damaged(CUT_BADLY)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether what a block spends is there; else the load goes on from that block.
+    fn check_spent(&mut self, block: &Prepared) -> Result<(), IndexError> {
+        if self.coins.touch(block) {
+            return Ok(());
+        }
+        self.ahead = (self.height, self.last);
+        self.sound = true;
+        let problem = "it spends an output that is not in the index".into();
+        Err(IndexError::Block { height: block.row.height, problem })
+    }
+
+    /// Joins a block with what it spends; of one whose regular tree is voided only the stake tree.
+    fn join(&mut self, mut block: Prepared, voided: bool) -> Result<(), IndexError> {
         let first = self.next_txnum;
         block.row.first_txnum = first;
-        let twins = self.twins.of_block(&block);
+        block.row.voided = voided;
+        let standing = (block.row.next_txnum() - first) as usize;
+        let twins = self.twins.of_block(&block, standing);
         if !twins.is_empty() && self.coins.has_questions() {
             // What was asked for must have left the files before twins are looked for there.
             self.settle()?;
         }
         let mut replaced = Vec::new();
-        for (place, transaction) in block.transactions().enumerate() {
+        for (place, transaction) in block.transactions().enumerate().take(standing) {
             let twin = twins.get(place).copied().unwrap_or(false);
             let vouts = self.create(first + place as u64, &transaction, twin)?;
             if !vouts.is_empty() {
@@ -298,14 +347,18 @@ impl Loader {
         }
         let mut previous = Vec::with_capacity(block.spent.len());
         let mut values = Vec::with_capacity(block.len());
-        for (txnum, transaction) in (first..).zip(block.transactions()) {
+        for (txnum, transaction) in (first..).zip(block.transactions().take(standing)) {
             values.push(self.spend(txnum, &transaction, &mut previous)?);
+        }
+        if voided {
+            self.look_at_voided(&block, &mut previous, &mut values)?;
         }
         let row = &block.row;
         self.runs.hash(&row.hash, row.height)?;
         self.next_txnum = row.next_txnum();
         self.height = row.height + 1;
         self.last = Some(row.hash);
+        self.last_voided = voided;
         self.segment_bytes += block.size;
         self.progress.blocks += 1;
         self.progress.transactions += u64::from(row.tx_count);
@@ -384,6 +437,7 @@ impl Loader {
         self.twins.close(manifest)?;
         manifest.next_height = self.height;
         manifest.next_txnum = self.next_txnum;
+        manifest.last_voided = self.last_voided;
         manifest.last = self.last.map(|hash| hash.to_string());
         manifest.write(&self.dir)?;
         manifest.clear_others(&self.dir)?;
@@ -398,8 +452,7 @@ impl Loader {
     /// it again and ending it again.
     pub fn finish(mut self, store: &mut Store) -> Result<Tip, IndexError> {
         if !self.is_complete() {
-            let joined = std::mem::take(&mut self.waiting);
-            self.join_all(joined)?;
+            self.join_rest()?;
             self.close_segment()?;
             let tip = self.last.zip(self.height.checked_sub(1));
             let (hash, height) = tip.ok_or_else(|| IndexError::damaged("nothing was loaded"))?;

@@ -24,7 +24,7 @@ pub(crate) struct PreviousRecords {
 
 enum Kept {
     Row(Vec<u8>),
-    Whole(TransactionRecord),
+    Whole(Box<TransactionRecord>),
 }
 
 /// The table's name in an error.
@@ -49,13 +49,18 @@ impl PreviousRecords {
         for ((txnum, uses), row) in uses.iter().zip(reader.multi_get(TX_BY_NUM, &keys)?) {
             let Some(row) = row else { continue };
             let kept = if *uses > FEW {
-                Kept::Whole(TransactionRecord::read(*txnum, &row).map_err(bad)?)
+                Kept::Whole(Box::new(TransactionRecord::read(*txnum, &row).map_err(bad)?))
             } else {
                 Kept::Row(row.to_vec())
             };
             by_txnum.insert(*txnum, kept);
         }
         Ok(PreviousRecords { by_txnum })
+    }
+
+    /// Adds a record that stands elsewhere by now.
+    pub(crate) fn add(&mut self, txnum: u64, record: TransactionRecord) {
+        self.by_txnum.insert(txnum, Kept::Whole(Box::new(record)));
     }
 
     /// The id of the transaction at that place, if its record was loaded.

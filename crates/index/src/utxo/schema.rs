@@ -14,7 +14,7 @@ use crate::row::{of_u40, u40};
 pub(crate) const FORMAT: u16 = 2;
 
 /// Every table, in the order of the constants below.
-pub(crate) static TABLES: [TableSpec; 8] = [
+pub(crate) static TABLES: [TableSpec; 10] = [
     TableSpec { name: "meta", prefix: 0, by_key: false, queue: false, dense: false },
     TableSpec { name: "header_by_height", prefix: 0, by_key: false, queue: false, dense: false },
     TableSpec { name: "height_by_hash", prefix: 0, by_key: true, queue: false, dense: false },
@@ -23,6 +23,8 @@ pub(crate) static TABLES: [TableSpec; 8] = [
     TableSpec { name: "totals_by_script", prefix: 0, by_key: true, queue: false, dense: false },
     TableSpec { name: "history_by_script", prefix: 0, by_key: false, queue: false, dense: false },
     TableSpec { name: "unspent_by_script", prefix: 10, by_key: false, queue: true, dense: false },
+    TableSpec { name: "voided_by_height", prefix: 4, by_key: false, queue: false, dense: true },
+    TableSpec { name: "voided_by_txid", prefix: 6, by_key: false, queue: false, dense: false },
 ];
 
 /// Name → tip, identity, key of the script ids.
@@ -42,6 +44,12 @@ pub(crate) const TOTALS_BY_SCRIPT: Table = Table(5);
 pub(crate) const HISTORY_BY_SCRIPT: Table = Table(6);
 /// `script_id [10]` ‖ `!value u64` ‖ `txnum u40` ‖ `vout u24` → `txid [32]` ‖ marks.
 pub(crate) const UNSPENT_BY_SCRIPT: Table = Table(7);
+
+/// `height u32` ‖ `position u32` in the block's regular tree → [`super::TransactionRecord`] as it
+/// stood at its former place ([`super::voided`]).
+pub(crate) const VOIDED_BY_HEIGHT: Table = Table(8);
+/// First 6 bytes of the txid in wire order ‖ `height u32` ‖ `position u32` → nothing.
+pub(crate) const VOIDED_BY_TXID: Table = Table(9);
 
 /// Key of the tip in `meta`.
 pub(crate) const META_TIP: &[u8] = b"tip";
@@ -77,6 +85,27 @@ pub(crate) fn txnum_of_txid_key(key: &[u8]) -> Option<u64> {
 /// Key of `history_by_script`.
 pub(crate) fn chunk_key(script: ScriptId, chunk: u32) -> [u8; 14] {
     join(&[&script.0, &chunk.to_be_bytes()])
+}
+
+/// Key of `voided_by_height`.
+pub(crate) fn voided_key(height: u32, position: u32) -> [u8; 8] {
+    join(&[&height.to_be_bytes(), &position.to_be_bytes()])
+}
+
+/// Height and position of such a key.
+pub(crate) fn place_of_voided_key(key: &[u8]) -> Option<(u32, u32)> {
+    let place = <[u8; 8]>::try_from(key).map(u64::from_be_bytes).ok()?;
+    Some(((place >> 32) as u32, place as u32))
+}
+
+/// Key of `voided_by_txid`.
+pub(crate) fn voided_txid_key(txid: &Hash32, height: u32, position: u32) -> [u8; 14] {
+    join(&[&txid_prefix(txid), &voided_key(height, position)])
+}
+
+/// Height and position of such a key.
+pub(crate) fn place_of_voided_txid_key(key: &[u8]) -> Option<(u32, u32)> {
+    place_of_voided_key(key.get(6..)?)
 }
 
 /// An unspent output, as the key of its row says.

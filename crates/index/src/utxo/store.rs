@@ -11,7 +11,7 @@ use chain::utxo::{Block, Format};
 use chain::{Chain, Hash32, Network};
 
 use super::block_row::BlockRow;
-use super::connect::Connect;
+use super::connect::{Connect, voids};
 use super::effects::Rules;
 use super::heights::Heights;
 use super::identity::{Identity, begin, format_of, read_identity, stored_key, stranger};
@@ -195,15 +195,29 @@ impl Store {
     /// # Errors
     /// The block does not follow our tip, or an output that it spends is unknown; nothing changed.
     pub fn connect(&mut self, block: &Block<'_>) -> Result<Tip, IndexError> {
-        let (height, first_txnum, previous) = match &self.tip {
-            Some(tip) => (tip.height + 1, tip.next_txnum, tip.hash),
-            None => (0, 0, Hash32::ZERO),
+        let (height, previous) = match &self.tip {
+            Some(tip) => (tip.height + 1, tip.hash),
+            None => (0, Hash32::ZERO),
         };
         if block.header.previous != previous {
             return Err(IndexError::NotNext { hash: block.header.hash });
         }
-        let connect =
-            Connect { reader: self.db.latest(), rules: self.rules(), height, first_txnum };
+        let voided = match &self.tip {
+            Some(tip) if voids(&block.header, tip.height) => self.block(tip.height)?,
+            _ => None,
+        };
+        let first_txnum = match (&voided, &self.tip) {
+            (Some(voided), _) => voided.regular_txnum(),
+            (None, Some(tip)) => tip.next_txnum,
+            (None, None) => 0,
+        };
+        let connect = Connect {
+            reader: self.db.latest(),
+            rules: self.rules(),
+            height,
+            first_txnum,
+            voids: voided.as_ref(),
+        };
         let mut batch = Batch::new(&self.db);
         let (tip, _) = connect.block(block, &mut batch)?;
         self.db.commit(batch)?;
@@ -230,6 +244,7 @@ impl Store {
             rules: self.rules(),
             height: tip.height,
             first_txnum: row.first_txnum,
+            voids: None,
         };
         let mut batch = Batch::new(&self.db);
         let tip = connect.take_back(&row, before.as_ref(), &mut batch)?;

@@ -25,14 +25,17 @@ fn candidates(reader: Reader<'_>, txid: &Hash32) -> Result<Vec<u64>, ReadError> 
     Ok(places)
 }
 
-/// The latest place of each of those transactions, with the records that were read on the way.
+/// The latest place of each of those transactions, as far as it is below `end`, with the records
+/// that were read on the way.
 pub(crate) fn latest_places<'t>(
     reader: Reader<'_>,
+    end: u64,
     txids: impl IntoIterator<Item = (&'t Hash32, usize)>,
 ) -> Result<(HashMap<Hash32, u64>, PreviousRecords), ReadError> {
     let mut found = Vec::new();
     for (txid, uses) in txids {
-        let places = candidates(reader, txid)?;
+        let mut places = candidates(reader, txid)?;
+        places.retain(|place| *place < end);
         if !places.is_empty() {
             found.push((*txid, uses, places));
         }

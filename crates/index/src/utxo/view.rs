@@ -57,6 +57,16 @@ pub enum Place {
         /// Its time, in seconds since 1970.
         time: u32,
     },
+    /// In a block of the chain whose regular tree the next block's votes voided, and nowhere else:
+    /// it moves nothing.
+    Voided {
+        /// The block's height.
+        height: u32,
+        /// Its hash.
+        hash: Hash32,
+        /// Its time, in seconds since 1970.
+        time: u32,
+    },
     /// In the mempool.
     Mempool {
         /// When we saw it first, in seconds since 1970.

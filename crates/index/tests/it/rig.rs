@@ -149,7 +149,7 @@ impl Rig {
 pub fn height(view: &TransactionView) -> u32 {
     match view.place {
         index::utxo::Place::Block { height, .. } => height,
-        index::utxo::Place::Mempool { .. } => panic!("nothing waits here"),
+        _ => panic!("nothing waits here"),
     }
 }
 

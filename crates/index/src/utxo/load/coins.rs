@@ -145,6 +145,23 @@ impl Coins {
         self.table.len() as u64 * COIN_BYTES as u64
     }
 
+    /// Place and value of an output that stays unspent, wherever it is.
+    pub(super) fn look(&self, name: &CoinName, height: u32) -> Result<(u64, u64), IndexError> {
+        if let Some(coin) = self.table.get(name) {
+            return Ok((coin.txnum(), coin.value()));
+        }
+        for file in &self.spilled {
+            for item in find::<COIN_BYTES>(&self.dir, file, name)? {
+                let coin = parts(&item).1;
+                if !self.gone.contains(&(*name, coin.txnum())) {
+                    return Ok((coin.txnum(), coin.value()));
+                }
+            }
+        }
+        let problem = "it spends an output that is not in the index".into();
+        Err(IndexError::Block { height, problem })
+    }
+
     /// Whether inputs wait for an answer.
     pub(super) fn has_questions(&self) -> bool {
         !self.asked.is_empty()

@@ -12,7 +12,7 @@ use super::manifest::Manifest;
 use super::merged::Merged;
 use super::run::{OpenFiles, RunReader};
 use super::run_writer::RunWriter;
-use super::runs::{EVENT_BYTES, EVENT_PARTS, Event, EventKind, HASH_BYTES};
+use super::runs::{EVENT_BYTES, EVENT_PARTS, Event, EventKind, HASH_BYTES, VOIDED_BYTES};
 use super::side_by_side::{Work, side_by_side};
 use super::table_files::TableFiles;
 use crate::IndexError;
@@ -21,7 +21,7 @@ use crate::row::u40;
 use crate::utxo::history::Growing;
 use crate::utxo::schema::{
     HEIGHT_BY_HASH, HISTORY_BY_SCRIPT, TOTALS_BY_SCRIPT, TXNUM_BY_TXID, UNSPENT_BY_SCRIPT,
-    UnspentKey, UnspentRow, chunk_key,
+    UnspentKey, UnspentRow, VOIDED_BY_TXID, chunk_key,
 };
 use crate::utxo::script_id::ScriptId;
 use crate::utxo::tip::Tip;
@@ -53,6 +53,7 @@ impl Loader {
             work.push(Box::new(move || sources.merge_scripts(events, part)));
         }
         work.push(Box::new(move || sources.merge_heights()));
+        work.push(Box::new(move || sources.merge_voided()));
         let made = side_by_side(self.options.threads, work)?;
         made.into_iter().for_each(|made| self.manifest.add_tables(made.tables));
         self.manifest.tip = Some((tip.height, tip.hash.to_string(), tip.next_txnum));
@@ -146,6 +147,15 @@ impl Sources<'_> {
     fn merge_txids(&self) -> Result<Manifest, IndexError> {
         let mut items = Merged::<11>::open(self.dir, &self.manifest.txids)?;
         let mut files = Made::new(self.db, self.dir, TXNUM_BY_TXID);
+        while let Some(item) = items.next()? {
+            files.put(&item, &[])?;
+        }
+        files.close()
+    }
+
+    fn merge_voided(&self) -> Result<Manifest, IndexError> {
+        let mut items = Merged::<VOIDED_BYTES>::open(self.dir, &self.manifest.voided)?;
+        let mut files = Made::new(self.db, self.dir, VOIDED_BY_TXID);
         while let Some(item) = items.next()? {
             files.put(&item, &[])?;
         }

@@ -42,6 +42,8 @@ pub(super) struct Manifest {
     pub(super) next_txnum: u64,
     /// Hash of the last block.
     pub(super) last: Option<String>,
+    /// Whether the block after it voids its regular tree.
+    pub(super) last_voided: bool,
     /// A number that no file has yet.
     pub(super) next_file: u64,
     /// Files of the store's own form, by table.
@@ -51,6 +53,7 @@ pub(super) struct Manifest {
     pub(super) events: Vec<FileEntry>,
     pub(super) hashes: Vec<FileEntry>,
     pub(super) ids: Vec<FileEntry>,
+    pub(super) voided: Vec<FileEntry>,
     pub(super) spilled: Vec<FileEntry>,
     pub(super) table: Option<FileEntry>,
     /// Names of all coinbases.
@@ -118,6 +121,7 @@ impl Manifest {
         let lists = [&mut self.txids, &mut self.events, &mut self.hashes, &mut self.ids];
         lists.into_iter().for_each(Vec::clear);
         self.spilled.clear();
+        self.voided.clear();
         self.coinbases.clear();
         self.twins.clear();
         self.table = None;
@@ -140,7 +144,7 @@ impl Manifest {
     /// Removes the files that the manifest does not name: what a load left that was cut off.
     pub(super) fn clear_others(&self, dir: &Path) -> Result<(), IndexError> {
         let runs = [&self.txids, &self.events, &self.hashes, &self.ids, &self.spilled];
-        let runs = runs.into_iter().chain([&self.coinbases]);
+        let runs = runs.into_iter().chain([&self.coinbases, &self.voided]);
         let named = runs.flatten().chain(&self.table).map(|file| &file.name);
         let named: HashSet<&String> = named.chain(self.tables.values().flatten()).collect();
         let failed = |error| file_error(dir, &error);

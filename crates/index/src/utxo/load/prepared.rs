@@ -8,6 +8,7 @@ use super::coin::{Coin, CoinName, Namer, PackedCoin};
 use crate::IndexError;
 use crate::row::put_varint;
 use crate::utxo::block_row::BlockRow;
+use crate::utxo::connect::voids;
 use crate::utxo::decoded;
 use crate::utxo::effects::is_spendable;
 use crate::utxo::outputs::TokenRecord;
@@ -23,6 +24,8 @@ pub(super) struct Prepared {
     /// Its row; the first txnum is not known yet.
     pub(super) row: BlockRow,
     pub(super) previous: Hash32,
+    /// Whether its votes void the regular tree of the block before.
+    pub(super) voids: bool,
     pub(super) size: u64,
     /// What its inputs spend.
     pub(super) spent: Vec<SpentName>,
@@ -159,6 +162,7 @@ fn prepare(
     let mut prepared = Prepared {
         row,
         previous: block.header.previous,
+        voids: height.checked_sub(1).is_some_and(|before| voids(&block.header, before)),
         size: raw.len() as u64,
         spent: Vec::with_capacity(transactions().map(|it| it.inputs().len()).sum()),
         made: Vec::with_capacity(transactions().map(|it| it.outputs().len()).sum()),

@@ -21,7 +21,7 @@ use crate::db::{Db, Table};
 use crate::row::u40;
 use crate::utxo::record::row::put_row;
 use crate::utxo::record::{InputRecord, TransactionRecord};
-use crate::utxo::schema::{HEADER_BY_HEIGHT, TX_BY_NUM};
+use crate::utxo::schema::{HEADER_BY_HEIGHT, TX_BY_NUM, VOIDED_BY_HEIGHT, voided_key};
 
 /// Blocks that may wait for the thread.
 const WAITING: usize = 16;
@@ -61,6 +61,7 @@ impl Records {
             dir: dir.to_owned(),
             rows: files(TX_BY_NUM),
             blocks: files(HEADER_BY_HEIGHT),
+            voided: files(VOIDED_BY_HEIGHT),
             drafts: None,
             row: Vec::new(),
         })))
@@ -113,6 +114,7 @@ pub(super) struct Writer {
     dir: Folder,
     rows: TableFiles,
     blocks: TableFiles,
+    voided: TableFiles,
     drafts: Option<Drafts>,
     /// The row that is being written.
     row: Vec<u8>,
@@ -144,6 +146,11 @@ impl Writer {
             let replaced = replaced.next_if(|(at, _)| *at == place);
             let replaced = replaced.map_or(&[][..], |(_, vouts)| vouts);
             write_row(&mut self.row, &transaction, txnum, *value, &mut previous, replaced);
+            if let (true, Some(position)) = (row.voided, txnum.checked_sub(row.regular_txnum())) {
+                let key = voided_key(row.height, position as u32);
+                self.voided.put(&key, &self.row)?;
+                continue;
+            }
             if *waits && self.drafts.is_none() {
                 self.drafts = Some(Drafts::create(&self.dir)?);
             }
@@ -183,7 +190,8 @@ impl Writer {
 
     pub(super) fn close(&mut self, manifest: &mut Manifest) -> Result<(), IndexError> {
         self.rows.close(manifest)?;
-        self.blocks.close(manifest)
+        self.blocks.close(manifest)?;
+        self.voided.close(manifest)
     }
 }
 

@@ -12,7 +12,7 @@ use super::run::RunFile;
 use super::run_writer::RunWriter;
 use crate::IndexError;
 use crate::row::u40;
-use crate::utxo::schema::{hash_key, txid_prefix};
+use crate::utxo::schema::{hash_key, txid_prefix, voided_txid_key};
 use crate::utxo::script_id::ScriptId;
 
 /// Bytes of an event: script id, txnum u40, kind, value u64.
@@ -22,6 +22,9 @@ pub(super) const EVENT_PARTS: usize = 4;
 const TXID_BYTES: usize = 11;
 /// Bytes of a key of `height_by_hash` with its height.
 pub(super) const HASH_BYTES: usize = 8 + 4;
+
+/// Bytes of a key of `voided_by_txid`.
+pub(super) const VOIDED_BYTES: usize = 6 + 4 + 4;
 
 /// What a transaction does to a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +67,8 @@ pub(super) struct Runs {
     events: RunWriter<EVENT_BYTES>,
     /// Keys of `height_by_hash` with the heights.
     hashes: RunWriter<HASH_BYTES>,
+    /// Keys of `voided_by_txid`.
+    voided: RunWriter<VOIDED_BYTES>,
     /// Every txid, in block order.
     ids: Option<RunFile>,
     dir: Folder,
@@ -76,6 +81,7 @@ impl Runs {
             events: RunWriter::new(dir, "events", run_bytes, manifest.next_file)
                 .in_parts(EVENT_PARTS),
             hashes: RunWriter::new(dir, "hashes", run_bytes / 2, manifest.next_file),
+            voided: RunWriter::new(dir, "voided", run_bytes / 2, manifest.next_file),
             ids: None,
             dir: dir.to_owned(),
         }
@@ -86,6 +92,16 @@ impl Runs {
         item[..8].copy_from_slice(&hash_key(hash));
         item[8..].copy_from_slice(&height.to_be_bytes());
         self.hashes.push(item)
+    }
+
+    /// A transaction is in a voided tree.
+    pub(super) fn voided(
+        &mut self,
+        txid: &Hash32,
+        height: u32,
+        position: u32,
+    ) -> Result<(), IndexError> {
+        self.voided.push(voided_txid_key(txid, height, position))
     }
 
     /// What the transaction at `txnum` does to the script of a coin.
@@ -121,14 +137,18 @@ impl Runs {
         manifest.txids.extend(self.txids.finish()?);
         manifest.events.extend(self.events.finish()?);
         manifest.hashes.extend(self.hashes.finish()?);
+        manifest.voided.extend(self.voided.finish()?);
         if let Some(ids) = self.ids.take() {
             manifest.ids.push(ids.finish()?);
         }
-        let serials = [self.txids.serial, self.events.serial, self.hashes.serial];
-        manifest.next_file = serials.into_iter().max().unwrap_or_default() + 1;
-        for serial in [&mut self.txids.serial, &mut self.events.serial, &mut self.hashes.serial] {
-            *serial = manifest.next_file;
-        }
+        let serials = [
+            &mut self.txids.serial,
+            &mut self.events.serial,
+            &mut self.hashes.serial,
+            &mut self.voided.serial,
+        ];
+        manifest.next_file = serials.iter().map(|it| **it).max().unwrap_or_default() + 1;
+        serials.into_iter().for_each(|serial| *serial = manifest.next_file);
         Ok(())
     }
 }

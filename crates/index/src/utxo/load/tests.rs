@@ -46,9 +46,7 @@ fn loaded(store: &Store) -> Loader {
     for blocks in blocks()[loader.next_height() as usize..].chunks(4) {
         loader.push(blocks.to_vec()).unwrap();
     }
-    for block in std::mem::take(&mut loader.waiting) {
-        loader.join(block).unwrap();
-    }
+    loader.join_rest().unwrap();
     loader.close_segment().unwrap();
     loader
 }

@@ -42,8 +42,9 @@ impl Twins {
         Ok(Twins { dir: dir.to_owned(), coinbases, fresh: Vec::new(), outputs })
     }
 
-    /// Which transactions of a block may have an earlier twin, by their places; empty: none.
-    pub(super) fn of_block(&mut self, block: &Prepared) -> Vec<bool> {
+    /// Which of a block's transactions up to `standing` may have an earlier twin, by their places;
+    /// empty: none.
+    pub(super) fn of_block(&mut self, block: &Prepared, standing: usize) -> Vec<bool> {
         let mut may_be = Vec::new();
         let coinbases =
             block.transactions().enumerate().filter(|(_, it)| it.kind == Kind::Coinbase);
@@ -61,7 +62,7 @@ impl Twins {
             }
         }
         if !self.outputs.is_empty() {
-            let transactions: Vec<_> = block.transactions().collect();
+            let transactions: Vec<_> = block.transactions().take(standing).collect();
             self.follow(&transactions, &mut may_be);
         }
         may_be

@@ -92,6 +92,7 @@ fn prepare(store: &Store, next: &[u8]) -> Result<(), IndexError> {
         rules: store.rules(),
         height,
         first_txnum,
+        voids: None,
     };
     let block = Block::decode(next, store.format()).unwrap();
     let forward = connect(tip.height + 1, tip.next_txnum);

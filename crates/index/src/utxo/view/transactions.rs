@@ -17,6 +17,7 @@ use crate::utxo::previous::PreviousRecords;
 use crate::utxo::record::TransactionRecord;
 use crate::utxo::schema::{HEADER_BY_HEIGHT, TX_BY_NUM};
 use crate::utxo::txids::latest_row;
+use crate::utxo::voided;
 use crate::{ReadError, Tier};
 
 /// A list resolves so many previous outputs, in page order.
@@ -52,10 +53,52 @@ impl View {
             at_once(tier, entry.record.size as usize)?;
             return Ok(Some(waiting(entry, true)));
         }
-        let found = latest_row(self.reader(tier), txid)?;
-        let Some((txnum, row)) = found else { return Ok(None) };
+        let mut all = usize::MAX;
+        self.by_id(tier, txid, &mut all)
+    }
+
+    /// A transaction of the chain, or a voided one, with the outputs that it spends if so many are
+    /// left.
+    fn by_id(
+        &self,
+        tier: Tier,
+        txid: &Hash32,
+        left: &mut usize,
+    ) -> Result<Option<TransactionView>, ReadError> {
+        let Some((txnum, row)) = latest_row(self.reader(tier), txid)? else {
+            return self.voided(tier, txid, left);
+        };
         at_once(tier, row.len())?;
-        Ok(self.resolve(tier, vec![(txnum, read(txnum, &row)?)], usize::MAX)?.pop())
+        Ok(self.resolve(tier, vec![(txnum, read(txnum, &row)?)], left)?.pop())
+    }
+
+    /// A transaction that votes voided and that stands nowhere.
+    fn voided(
+        &self,
+        tier: Tier,
+        txid: &Hash32,
+        left: &mut usize,
+    ) -> Result<Option<TransactionView>, ReadError> {
+        let reader = self.reader(tier);
+        let Some((height, position)) = voided::find(reader, txid)? else { return Ok(None) };
+        let block = self.block(height, tier)?.ok_or_else(gone)?;
+        let own = |position| {
+            let found = voided::some(reader, &block, position, position + 1)?;
+            found.into_iter().next().map(|(_, record)| record).ok_or_else(gone)
+        };
+        let record = own(position)?;
+        at_once(tier, record.size as usize)?;
+        let (resolved, first) = (fits(left, record.inputs.len()), block.regular_txnum());
+        // What stood in the same tree is found where that is now.
+        let earlier = record.inputs.iter().map(|input| input.txnum);
+        let mut previous = PreviousRecords::load(reader, earlier.filter(|txnum| *txnum < first))?;
+        for input in record.inputs.iter().filter(|input| input.txnum >= first) {
+            let position = u32::try_from(input.txnum - first).map_err(|_| gone())?;
+            previous.add(input.txnum, own(position)?);
+        }
+        let inputs = inputs(&record, resolved, &previous)?;
+        let place = Place::Voided { height, hash: block.hash, time: block.time };
+        Ok(Some(TransactionView { record, place, inputs }))
     }
 
     /// Transactions of a block in block order, from the `from`th on.
@@ -82,9 +125,51 @@ impl View {
         from: u64,
         count: u64,
     ) -> Result<Vec<TransactionView>, ReadError> {
-        let end = block.first_txnum + u64::from(block.tx_count);
-        let start = block.first_txnum.saturating_add(from);
-        let end = start.saturating_add(count).min(end);
+        // The regular tree is listed before the stake tree, which stands before it in the chain.
+        let regular = u64::from(block.regular_count());
+        let to = from.saturating_add(count).min(block.tx_count.into());
+        let mut page = Vec::new();
+        let mut left = LIST_OUTPUTS;
+        if from < regular && block.voided {
+            page = self.voided_part(tier, block, from, to.min(regular), &mut left)?;
+        } else if from < regular {
+            let first = block.regular_txnum();
+            let records = self.standing(tier, first + from, first + to.min(regular))?;
+            page = self.resolve(tier, records, &mut left)?;
+        }
+        if to > regular {
+            let stake = |place: u64| block.first_txnum + place.saturating_sub(regular);
+            let records = self.standing(tier, stake(from), stake(to))?;
+            page.extend(self.resolve(tier, records, &mut left)?);
+        }
+        Ok(page)
+    }
+
+    /// A part of a block's voided tree: each as it is by its id.
+    fn voided_part(
+        &self,
+        tier: Tier,
+        block: &BlockRow,
+        from: u64,
+        to: u64,
+        left: &mut usize,
+    ) -> Result<Vec<TransactionView>, ReadError> {
+        let mut page = Vec::new();
+        let mut bytes = 0;
+        for (_, record) in voided::some(self.reader(tier), block, from as u32, to as u32)? {
+            bytes += record.size as usize;
+            at_once(tier, bytes)?;
+            let waits = self.mempool.as_ref().and_then(|mempool| mempool.entry(&record.txid));
+            page.push(match waits {
+                Some(entry) => waiting(entry, fits(left, entry.record.inputs.len())),
+                None => self.by_id(tier, &record.txid, left)?.ok_or_else(gone)?,
+            });
+        }
+        Ok(page)
+    }
+
+    /// The records that stand from one place up to another.
+    fn standing(&self, tier: Tier, start: u64, end: u64) -> Result<Vec<Confirmed>, ReadError> {
         if start >= end {
             return Ok(Vec::new());
         }
@@ -106,7 +191,7 @@ impl View {
         match problem {
             Some(problem) => Err(problem),
             None if records.len() as u64 != end - start => Err(gone()),
-            None => self.resolve(tier, records, LIST_OUTPUTS),
+            None => Ok(records),
         }
     }
 
@@ -127,7 +212,7 @@ impl View {
             let fits = fits(&mut left, entry.inputs.len());
             page.push(waiting(entry, fits));
         }
-        page.extend(self.resolve(tier, self.records(tier, txnums)?, left)?);
+        page.extend(self.resolve(tier, self.records(tier, txnums)?, &mut left)?);
         Ok(page)
     }
 
@@ -147,10 +232,10 @@ impl View {
         &self,
         tier: Tier,
         records: Vec<Confirmed>,
-        mut left: usize,
+        left: &mut usize,
     ) -> Result<Vec<TransactionView>, ReadError> {
         let fitting: Vec<bool> =
-            records.iter().map(|(_, record)| fits(&mut left, record.inputs.len())).collect();
+            records.iter().map(|(_, record)| fits(left, record.inputs.len())).collect();
         let wanted = records.iter().zip(&fitting);
         let wanted = wanted.filter(|((_, record), fits)| **fits || record.names.is_none());
         let wanted = wanted.flat_map(|((_, record), _)| record.inputs.iter().map(|i| i.txnum));
