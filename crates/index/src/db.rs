@@ -112,6 +112,14 @@ impl Db {
         })
     }
 
+    /// Whether a store in `dir` has all tables; also true where there is no store yet.
+    pub(crate) fn has_tables(dir: &Path, specs: &[TableSpec]) -> bool {
+        let options = rocksdb::Options::default();
+        // What cannot be listed cannot be opened either, which says why.
+        let Ok(names) = DB::list_cf(&options, dir) else { return true };
+        specs.iter().all(|spec| names.iter().any(|name| name == spec.name))
+    }
+
     /// The folder.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir

@@ -47,6 +47,19 @@ pub enum IndexError {
         /// What was asked for.
         wanted: String,
     },
+    /// The folder holds the index that was asked for, in rows that this version does not read.
+    #[error(
+        "{dir} holds an index in format {found}, and this version reads format {wanted}: make it \
+         anew with `portolan index rebuild`, or remove the folder and start"
+    )]
+    OtherFormat {
+        /// The folder of the index.
+        dir: PathBuf,
+        /// Its format.
+        found: u16,
+        /// The one that is read.
+        wanted: u16,
+    },
     /// Another process has the index open.
     #[error("{dir} is in use by another process")]
     InUse {

@@ -65,8 +65,13 @@ pub(crate) fn no_index(dir: &Path, chain: &Chain) -> IndexError {
     }
 }
 
-/// A folder that holds something else.
+/// A folder that holds something else, or the same in another format.
 pub(super) fn stranger(dir: &Path, found: Option<&Identity>, wanted: &Identity) -> IndexError {
+    if let Some(found) = found.filter(|it| Identity { format: FORMAT, ..(*it).clone() } == *wanted)
+    {
+        let (found, wanted) = (found.format, wanted.format);
+        return IndexError::OtherFormat { dir: dir.to_owned(), found, wanted };
+    }
     let found = found.map_or("no index".into(), ToString::to_string);
     IndexError::Stranger { dir: dir.to_owned(), found, wanted: wanted.to_string() }
 }

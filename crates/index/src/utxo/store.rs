@@ -50,6 +50,7 @@ impl Store {
         key: Option<HashKey>,
     ) -> Result<Store, IndexError> {
         let format = format_of(dir, chain)?;
+        refuse_other_tables(dir, &Identity::new(chain, network))?;
         let db = Arc::new(Db::open(dir, &TABLES, memory)?);
         let key = begin(&db, &Identity::new(chain, network), key)?;
         let store = Store::on(db, chain, network, format, key)?;
@@ -71,8 +72,9 @@ impl Store {
         memory: &Memory,
     ) -> Result<Store, IndexError> {
         let format = format_of(dir, chain)?;
-        let db = Arc::new(Db::open_read_only(dir, &TABLES, memory)?);
         let wanted = Identity::new(chain, network);
+        refuse_other_tables(dir, &wanted)?;
+        let db = Arc::new(Db::open_read_only(dir, &TABLES, memory)?);
         let key = match read_identity(&db)? {
             Some(found) if found == wanted => stored_key(&db)?,
             found => return Err(stranger(dir, found.as_ref(), &wanted)),
@@ -111,7 +113,8 @@ impl Store {
         if !dir.join("CURRENT").exists() {
             return Ok(None);
         }
-        let db = Db::open_read_only(dir, &TABLES, &Memory::new(8 << 20, 8 << 20))?;
+        // That of another format may have other tables besides.
+        let db = Db::open_read_only(dir, &TABLES[..1], &Memory::new(8 << 20, 8 << 20))?;
         read_identity(&db)
     }
 
@@ -315,6 +318,19 @@ impl Store {
 pub(crate) fn read_block(reader: Reader<'_>, height: u32) -> Result<Option<BlockRow>, ReadError> {
     let Some(row) = reader.get(HEADER_BY_HEIGHT, &height.to_be_bytes())? else { return Ok(None) };
     BlockRow::read(height, &row).map(Some).map_err(|bad| bad.of("header_by_height"))
+}
+
+/// Refuses an index whose tables are others before anything is made in its folder.
+fn refuse_other_tables(dir: &Path, wanted: &Identity) -> Result<(), IndexError> {
+    if Db::has_tables(dir, &TABLES) {
+        return Ok(());
+    }
+    match Store::identity(dir)? {
+        Some(found) if found == *wanted => {
+            Err(IndexError::damaged("a table is gone; rebuild the index"))
+        }
+        found => Err(stranger(dir, found.as_ref(), wanted)),
+    }
 }
 
 fn read_tip(reader: Reader<'_>) -> Result<Option<Tip>, IndexError> {

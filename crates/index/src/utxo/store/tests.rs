@@ -195,8 +195,8 @@ fn a_damaged_store_is_not_opened() {
     identity.format += 1;
     change(META, META_IDENTITY, Some(&serde_json::to_vec(&identity).unwrap()));
     let refusal = open(dir.path()).err().unwrap();
-    assert!(matches!(refusal, IndexError::Stranger { .. }));
-    assert!(refusal.to_string().contains("an index of bch regtest in format 3, not an index of"));
+    assert!(matches!(refusal, IndexError::OtherFormat { found: 3, wanted: 2, .. }));
+    assert!(refusal.to_string().contains("`portolan index rebuild`"), "{refusal}");
     identity.format -= 1;
     identity.genesis = None;
     change(META, META_IDENTITY, Some(&serde_json::to_vec(&identity).unwrap()));
@@ -205,6 +205,31 @@ fn a_damaged_store_is_not_opened() {
     assert!(open(dir.path()).err().unwrap().to_string().contains("damaged"));
     change(META, META_IDENTITY, Some(&serde_json::to_vec(&Identity::new(chain, network)).unwrap()));
     assert_eq!(open(dir.path()).unwrap().tip(), tip);
+}
+
+#[test]
+fn an_index_of_the_first_format_is_refused_and_stays_what_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let (chain, network) = bch();
+    // The first format had the first eight tables.
+    let tables = || Db::open(dir.path(), &TABLES[..8], &Memory::new(8 << 20, 8 << 20)).unwrap();
+    let mut identity = Identity::new(chain, network);
+    identity.format = 1;
+    let db = tables();
+    let mut batch = Batch::new(&db);
+    batch.put(META, META_IDENTITY, &serde_json::to_vec(&identity).unwrap());
+    db.commit(batch).unwrap();
+    drop(db);
+    let memory = Memory::new(8 << 20, 8 << 20);
+    for refusal in [
+        open(dir.path()).err().unwrap(),
+        Store::open_read_only(dir.path(), chain, network, &memory).err().unwrap(),
+    ] {
+        assert!(matches!(refusal, IndexError::OtherFormat { found: 1, wanted: 2, .. }));
+        assert!(refusal.to_string().contains("`portolan index rebuild`"), "{refusal}");
+    }
+    assert_eq!(Store::identity(dir.path()).unwrap(), Some(identity));
+    drop(tables());
 }
 
 #[test]
