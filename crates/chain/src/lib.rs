@@ -10,6 +10,7 @@ mod address_params;
 mod blake256;
 mod chain;
 mod chains;
+mod difficulty;
 mod hash;
 mod method;
 mod method_file;
@@ -24,6 +25,7 @@ pub use address_params::{
 };
 pub use chain::{Chain, Dialect, Family};
 pub use chains::{ALL, find};
+pub use difficulty::{DifficultyScale, Rounding};
 pub use hash::{Hash32, NotAHash};
 pub use method::{Guard, Heavy, Method};
 pub use method_file::MethodFileError;

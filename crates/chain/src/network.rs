@@ -4,7 +4,7 @@
 //! Asking a node for these facts is left to the `node` crate. Invariant: names are unique within
 //! a chain, hashes are lower-case hex in the spelling of the chain's own node.
 
-use crate::AddressParams;
+use crate::{AddressParams, DifficultyScale};
 
 /// One network of a chain.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub struct Network {
     pub chain_id: Option<u64>,
     /// How addresses are written.
     pub addresses: AddressParams,
+    /// How a target is told as a difficulty, where blocks have a target in compact form.
+    pub difficulty: Option<DifficultyScale>,
 }
 
 /// Whether coins are worth money on a network and whether blocks come by themselves.

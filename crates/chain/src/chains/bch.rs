@@ -11,8 +11,8 @@ use std::sync::LazyLock;
 
 use crate::utxo::{Format, KeyPushes, Layout, ScriptRules, WitnessNames};
 use crate::{
-    AddressParams, BitcoinAddresses, CashAddr, Chain, Dialect, Family, ForkBlock, MethodSet,
-    Network, NetworkKind, method_file,
+    AddressParams, BitcoinAddresses, CashAddr, Chain, Dialect, DifficultyScale, Family, ForkBlock,
+    MethodSet, Network, NetworkKind, method_file,
 };
 
 pub(super) static CHAIN: Chain = Chain {
@@ -87,6 +87,7 @@ static NETWORKS: [Network; 6] = [
         user_agent: None,
         chain_id: None,
         addresses: MAIN_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
     Network {
         name: "testnet",
@@ -97,6 +98,7 @@ static NETWORKS: [Network; 6] = [
         user_agent: Some(&["Bitcoin Cash Node"]),
         chain_id: None,
         addresses: TEST_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
     Network {
         name: "testnet4",
@@ -110,6 +112,7 @@ static NETWORKS: [Network; 6] = [
         user_agent: None,
         chain_id: None,
         addresses: TEST_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
     Network {
         name: "scalenet",
@@ -120,6 +123,7 @@ static NETWORKS: [Network; 6] = [
         user_agent: None,
         chain_id: None,
         addresses: TEST_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
     Network {
         name: "chipnet",
@@ -133,6 +137,7 @@ static NETWORKS: [Network; 6] = [
         user_agent: None,
         chain_id: None,
         addresses: TEST_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
     Network {
         name: "regtest",
@@ -143,5 +148,6 @@ static NETWORKS: [Network; 6] = [
         user_agent: Some(&["Bitcoin Cash Node"]),
         chain_id: None,
         addresses: REGTEST_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
 ];

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use crate::utxo::{Format, KeyPushes, Layout, ScriptRules, WitnessNames};
 use crate::{
-    AddressParams, BitcoinAddresses, Chain, Dialect, Family, ForkBlock, MethodSet, Network,
-    NetworkKind, method_file,
+    AddressParams, BitcoinAddresses, Chain, Dialect, DifficultyScale, Family, ForkBlock, MethodSet,
+    Network, NetworkKind, method_file,
 };
 
 pub(super) static CHAIN: Chain = Chain {
@@ -83,6 +83,7 @@ static NETWORKS: [Network; 5] = [
         user_agent: None,
         chain_id: None,
         addresses: MAIN_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
     Network {
         name: "testnet",
@@ -93,6 +94,7 @@ static NETWORKS: [Network; 5] = [
         user_agent: Some(&["Satoshi"]),
         chain_id: None,
         addresses: TEST_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
     Network {
         name: "testnet4",
@@ -103,6 +105,7 @@ static NETWORKS: [Network; 5] = [
         user_agent: None,
         chain_id: None,
         addresses: TEST_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
     Network {
         name: "signet",
@@ -113,6 +116,7 @@ static NETWORKS: [Network; 5] = [
         user_agent: None,
         chain_id: None,
         addresses: TEST_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
     Network {
         name: "regtest",
@@ -123,5 +127,6 @@ static NETWORKS: [Network; 5] = [
         user_agent: Some(&["Satoshi"]),
         chain_id: None,
         addresses: REGTEST_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
 ];

@@ -1,14 +1,14 @@
 //! Decred.
 //!
 //! Sources: dcrd 2.2.0-pre, chaincfg/mainnetparams.go, testnetparams.go, simnetparams.go and
-//! regnetparams.go (genesis, address versions), params.go (RPC ports).
+//! regnetparams.go (genesis, address versions, limits of work), params.go (RPC ports).
 
 use std::sync::LazyLock;
 
 use crate::utxo::{Format, KeyPushes, Layout, ScriptRules, WitnessNames};
 use crate::{
-    AddressParams, Chain, DecredAddresses, Dialect, Family, MethodSet, Network, NetworkKind,
-    method_file,
+    AddressParams, Chain, DecredAddresses, Dialect, DifficultyScale, Family, MethodSet, Network,
+    NetworkKind, Rounding, method_file,
 };
 
 pub(super) static CHAIN: Chain = Chain {
@@ -88,6 +88,7 @@ static NETWORKS: [Network; 4] = [
         user_agent: None,
         chain_id: None,
         addresses: MAIN_ADDRESSES,
+        difficulty: Some(DifficultyScale { unit: 0x1d00_ffff, rounding: Rounding::Places(8) }),
     },
     Network {
         name: "testnet",
@@ -98,6 +99,7 @@ static NETWORKS: [Network; 4] = [
         user_agent: None,
         chain_id: None,
         addresses: TEST_ADDRESSES,
+        difficulty: Some(DifficultyScale { unit: 0x1e00_ffff, rounding: Rounding::Places(8) }),
     },
     Network {
         name: "simnet",
@@ -108,6 +110,7 @@ static NETWORKS: [Network; 4] = [
         user_agent: None,
         chain_id: None,
         addresses: SIMNET_ADDRESSES,
+        difficulty: Some(DifficultyScale { unit: 0x207f_ffff, rounding: Rounding::Places(8) }),
     },
     Network {
         name: "regnet",
@@ -118,5 +121,6 @@ static NETWORKS: [Network; 4] = [
         user_agent: None,
         chain_id: None,
         addresses: REGNET_ADDRESSES,
+        difficulty: Some(DifficultyScale { unit: 0x207f_ffff, rounding: Rounding::Places(8) }),
     },
 ];

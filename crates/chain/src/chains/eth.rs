@@ -35,6 +35,7 @@ static NETWORKS: [Network; 5] = [
         user_agent: None,
         chain_id: Some(1),
         addresses: AddressParams::Ethereum,
+        difficulty: None,
     },
     Network {
         name: "sepolia",
@@ -45,6 +46,7 @@ static NETWORKS: [Network; 5] = [
         user_agent: None,
         chain_id: Some(11_155_111),
         addresses: AddressParams::Ethereum,
+        difficulty: None,
     },
     Network {
         name: "holesky",
@@ -55,6 +57,7 @@ static NETWORKS: [Network; 5] = [
         user_agent: None,
         chain_id: Some(17000),
         addresses: AddressParams::Ethereum,
+        difficulty: None,
     },
     Network {
         name: "hoodi",
@@ -65,6 +68,7 @@ static NETWORKS: [Network; 5] = [
         user_agent: None,
         chain_id: Some(560_048),
         addresses: AddressParams::Ethereum,
+        difficulty: None,
     },
     Network {
         name: "dev",
@@ -75,5 +79,6 @@ static NETWORKS: [Network; 5] = [
         user_agent: None,
         chain_id: None,
         addresses: AddressParams::Ethereum,
+        difficulty: None,
     },
 ];

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use crate::utxo::{Format, KeyPushes, Layout, ScriptRules, WitnessNames};
 use crate::{
-    AddressParams, BitcoinAddresses, Chain, Dialect, Family, MethodSet, Network, NetworkKind,
-    method_file,
+    AddressParams, BitcoinAddresses, Chain, Dialect, DifficultyScale, Family, MethodSet, Network,
+    NetworkKind, method_file,
 };
 
 pub(super) static CHAIN: Chain = Chain {
@@ -80,6 +80,7 @@ static NETWORKS: [Network; 3] = [
         user_agent: None,
         chain_id: None,
         addresses: MAIN_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
     Network {
         name: "testnet",
@@ -90,6 +91,7 @@ static NETWORKS: [Network; 3] = [
         user_agent: None,
         chain_id: None,
         addresses: TEST_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
     Network {
         name: "regtest",
@@ -100,5 +102,6 @@ static NETWORKS: [Network; 3] = [
         user_agent: None,
         chain_id: None,
         addresses: REGTEST_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
 ];

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 
 use crate::utxo::{Format, KeyPushes, Layout, ScriptRules, WitnessNames};
 use crate::{
-    AddressParams, BitcoinAddresses, CashAddr, Chain, Dialect, Family, ForkBlock, MethodSet,
-    Network, NetworkKind, method_file,
+    AddressParams, BitcoinAddresses, CashAddr, Chain, Dialect, DifficultyScale, Family, ForkBlock,
+    MethodSet, Network, NetworkKind, method_file,
 };
 
 pub(super) static CHAIN: Chain = Chain {
@@ -85,6 +85,7 @@ static NETWORKS: [Network; 3] = [
         user_agent: None,
         chain_id: None,
         addresses: MAIN_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
     Network {
         name: "testnet",
@@ -95,6 +96,7 @@ static NETWORKS: [Network; 3] = [
         user_agent: Some(&["Bitcoin ABC"]),
         chain_id: None,
         addresses: TEST_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
     Network {
         name: "regtest",
@@ -105,5 +107,6 @@ static NETWORKS: [Network; 3] = [
         user_agent: Some(&["Bitcoin ABC"]),
         chain_id: None,
         addresses: REGTEST_ADDRESSES,
+        difficulty: Some(DifficultyScale::BITCOIN),
     },
 ];

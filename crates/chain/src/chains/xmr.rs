@@ -48,6 +48,7 @@ static NETWORKS: [Network; 4] = [
         user_agent: None,
         chain_id: None,
         addresses: MAIN_ADDRESSES,
+        difficulty: None,
     },
     Network {
         name: "testnet",
@@ -58,6 +59,7 @@ static NETWORKS: [Network; 4] = [
         user_agent: None,
         chain_id: None,
         addresses: TEST_ADDRESSES,
+        difficulty: None,
     },
     Network {
         name: "stagenet",
@@ -68,6 +70,7 @@ static NETWORKS: [Network; 4] = [
         user_agent: None,
         chain_id: None,
         addresses: STAGENET_ADDRESSES,
+        difficulty: None,
     },
     Network {
         name: "regtest",
@@ -78,5 +81,6 @@ static NETWORKS: [Network; 4] = [
         user_agent: None,
         chain_id: None,
         addresses: MAIN_ADDRESSES,
+        difficulty: None,
     },
 ];

@@ -1,15 +1,15 @@
 //! Zcash.
 //!
 //! Sources: zebra 6.3.0, zebra-chain/src/parameters (genesis); zcashd 6.20, src/chainparams.cpp
-//! (address versions), src/chainparamsbase.cpp (RPC ports: zebrad listens only where it is told to,
+//! (address versions, limits of work), src/chainparamsbase.cpp (RPC ports: zebrad listens only where it is told to,
 //! and its documentation suggests the same numbers).
 
 use std::sync::LazyLock;
 
 use crate::utxo::{Format, KeyPushes, Layout, ScriptRules, WitnessNames};
 use crate::{
-    AddressParams, Chain, Dialect, Family, MethodSet, Network, NetworkKind, ZcashAddresses,
-    method_file,
+    AddressParams, Chain, Dialect, DifficultyScale, Family, MethodSet, Network, NetworkKind,
+    Rounding, ZcashAddresses, method_file,
 };
 
 pub(super) static CHAIN: Chain = Chain {
@@ -84,6 +84,7 @@ static NETWORKS: [Network; 3] = [
         user_agent: None,
         chain_id: None,
         addresses: MAIN_ADDRESSES,
+        difficulty: Some(DifficultyScale { unit: 0x1f07_ffff, rounding: Rounding::None }),
     },
     Network {
         name: "testnet",
@@ -94,6 +95,7 @@ static NETWORKS: [Network; 3] = [
         user_agent: None,
         chain_id: None,
         addresses: TEST_ADDRESSES,
+        difficulty: Some(DifficultyScale { unit: 0x2007_ffff, rounding: Rounding::None }),
     },
     Network {
         name: "regtest",
@@ -104,5 +106,6 @@ static NETWORKS: [Network; 3] = [
         user_agent: None,
         chain_id: None,
         addresses: REGTEST_ADDRESSES,
+        difficulty: Some(DifficultyScale { unit: 0x200f_0f0f, rounding: Rounding::None }),
     },
 ];
