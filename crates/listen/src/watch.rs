@@ -79,6 +79,7 @@ impl Watch {
         if self.state.swap(ACTIVE, Ordering::AcqRel) < ACTIVE {
             self.drain.enter();
         }
+        self.whole.store(false, Ordering::Release);
         Answering(Arc::clone(self))
     }
 

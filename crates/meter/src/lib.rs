@@ -24,6 +24,7 @@ mod mapped;
 mod meter;
 mod open_error;
 mod permit;
+mod place;
 mod plan;
 mod presented;
 mod scope;
@@ -47,6 +48,7 @@ pub use denial::{Denial, Reason};
 pub use meter::Meter;
 pub use open_error::OpenError;
 pub use permit::Permit;
+pub use place::Place;
 pub use plan::{
     MAX_BATCH_SIZE, MAX_CONCURRENCY, MAX_REQUESTS_PER_SECOND, MAX_UNITS, NO_PLAN, Plan, PlanConfig,
     PlanError, Plans,

@@ -16,7 +16,8 @@ use crate::epoch::Epoch;
 use crate::folder::Folder;
 use crate::keeper::Keeper;
 use crate::ledger::Ledger;
-use crate::permit::admit;
+use crate::permit::{Asked, admit};
+use crate::place::Place;
 use crate::plan::Offer;
 use crate::secret::digest_of;
 use crate::sqlite::Sqlite;
@@ -127,10 +128,37 @@ impl Meter {
         units: u32,
     ) -> Result<Permit, Denial> {
         let ledger = self.engine.ledger(caller.service).ok_or_else(Denial::store_unavailable)?;
-        admit(ledger, caller, Some(chain), self.engine.clock.now(), (tokens, units))
+        let asked = Asked { chain: Some(chain), tokens, units };
+        admit(ledger, caller, None, self.engine.clock.now(), asked)
     }
 
-    /// The same for a request that names a chain which is not served; in the usage it stands
+    /// Takes a place in flight for a request whose body is still to be read.
+    pub fn enter(&self, caller: &Caller) -> Result<Place, Denial> {
+        Place::enter(caller)
+    }
+
+    /// Takes one token of a request that is work before it can be admitted. What is charged in the
+    /// end takes one less.
+    pub fn prepay(&self, caller: &Caller, place: &mut Place) -> Result<(), Denial> {
+        place.prepay(caller, self.engine.clock.now())
+    }
+
+    /// As [`Meter::admit`], for a request that has its place.
+    #[inline]
+    pub fn admit_in(
+        &self,
+        caller: &Caller,
+        place: Place,
+        chain: &'static Chain,
+        tokens: u32,
+        units: u32,
+    ) -> Result<Permit, Denial> {
+        let ledger = self.engine.ledger(caller.service).ok_or_else(Denial::store_unavailable)?;
+        let asked = Asked { chain: Some(chain), tokens, units };
+        admit(ledger, caller, Some(place), self.engine.clock.now(), asked)
+    }
+
+    /// The same as [`Meter::admit`] for a request that names a chain which is not served; in the usage it stands
     /// under `-`.
     pub fn admit_elsewhere(
         &self,
@@ -139,7 +167,8 @@ impl Meter {
         units: u32,
     ) -> Result<Permit, Denial> {
         let ledger = self.engine.ledger(caller.service).ok_or_else(Denial::store_unavailable)?;
-        admit(ledger, caller, None, self.engine.clock.now(), (tokens, units))
+        let asked = Asked { chain: None, tokens, units };
+        admit(ledger, caller, None, self.engine.clock.now(), asked)
     }
 
     /// Reads what has changed in the store; whoever comes meanwhile waits for the same reading.

@@ -1,18 +1,20 @@
 //! Charging a request before its work, and what it holds meanwhile.
 //!
-//! Order of decision B6: monthly, daily and key-daily quota, concurrency, rate. Invariant: a
-//! refused request leaves every counter as it was, and an admitted one is in the usage rows
-//! before anything is done for it.
+//! Order of decision B6: monthly, daily and key-daily quota, concurrency, rate; a request with a
+//! body takes its [`Place`] before all that, so that no account has more bodies on their way than
+//! requests in flight. Invariant: a refused request leaves every counter as it was, and an admitted
+//! one is in the usage rows before anything is done for it.
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 use chain::Chain;
 
 use crate::bucket::Level;
 use crate::clock::Now;
 use crate::ledger::Ledger;
+use crate::place::Place;
 use crate::standing::Standing;
 use crate::store::{ChainName, RowName};
 use crate::table::{Allowance, KeyEntry};
@@ -23,7 +25,7 @@ use crate::{Caller, Denial, Reason, Service};
 /// stay charged unless they were refunded.
 pub struct Permit {
     ledger: Arc<Ledger>,
-    key: Arc<KeyEntry>,
+    place: Place,
     charge: Charge,
     /// The slot of the charge and its row; `None` if no unit was charged.
     row: Option<(u32, RowName)>,
@@ -64,25 +66,18 @@ impl Permit {
     }
 
     fn allowance(&self) -> &Allowance {
-        &self.key.account.allowances[self.ledger.service.place()]
+        self.place.allowance()
     }
 
     fn key_day(&self) -> Option<&Tally> {
-        (self.ledger.service == Service::Gateway).then_some(&self.key.day)
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        self.allowance().in_flight.fetch_sub(1, Ordering::AcqRel);
+        (self.ledger.service == Service::Gateway).then_some(&self.place.key.day)
     }
 }
 
 impl fmt::Debug for Permit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Permit")
-            .field("account", &self.key.account.id)
-            .field("key", &self.key.id)
+            .field("place", &self.place)
             .field("charge", &self.charge)
             .finish_non_exhaustive()
     }
@@ -91,13 +86,21 @@ impl fmt::Debug for Permit {
 /// What stands for the chain in the usage of requests for chains that are not served.
 const NO_CHAIN: &str = "-";
 
-/// Charges a request, or says why not. Without a chain it is one for a chain that is not served.
+/// What a request asks for.
+pub(crate) struct Asked {
+    /// None is a chain that is not served.
+    pub(crate) chain: Option<&'static Chain>,
+    pub(crate) tokens: u32,
+    pub(crate) units: u32,
+}
+
+/// Charges a request, or says why not. One that has no place yet takes it.
 pub(crate) fn admit(
     ledger: &Arc<Ledger>,
     caller: &Caller,
-    chain: Option<&'static Chain>,
+    place: Option<Place>,
     now: Now,
-    (tokens, units): (u32, u32),
+    Asked { chain, tokens, units }: Asked,
 ) -> Result<Permit, Denial> {
     match chain {
         Some(chain) => caller.may_use(chain)?,
@@ -112,7 +115,7 @@ pub(crate) fn admit(
         0 => None,
         _ => Some(row(ledger, &caller.key, chain, now)?),
     };
-    let (level, left) = charge.reserve(caller, now, tokens)?;
+    let (place, level, left) = charge.reserve(caller, place, now, tokens)?;
     let row = match row {
         Some((slot, name)) => Some((add(ledger, caller, charge, slot, name)?, name)),
         None => None,
@@ -125,34 +128,32 @@ pub(crate) fn admit(
         daily_remaining: left[1],
         key_daily_remaining: left[2],
     };
-    Ok(Permit { ledger: Arc::clone(ledger), key: Arc::clone(&caller.key), charge, row, standing })
+    Ok(Permit { ledger: Arc::clone(ledger), place, charge, row, standing })
 }
 
 impl Charge {
-    /// Takes the units from the quotas, a place in flight and the tokens: all or nothing. Returns
-    /// the bucket and what the month, the day and the day of the key have left.
+    /// Takes the units from the quotas, a place in flight unless there is one, and the tokens: all
+    /// or nothing. Returns the place, the bucket and what the month, the day and the day of the key
+    /// have left.
     #[inline]
     fn reserve(
         self,
         caller: &Caller,
+        place: Option<Place>,
         now: Now,
         tokens: u32,
-    ) -> Result<(Level, [Option<u64>; 3]), Denial> {
-        let (plan, allowance) = (caller.plan(), caller.allowance());
+    ) -> Result<(Place, Level, [Option<u64>; 3]), Denial> {
         let left = self.take_units(caller, now)?;
-        let undo = || {
-            self.give_back(allowance, gateway_day(caller));
-        };
-        if !enter(&allowance.in_flight, plan.concurrency) {
-            undo();
-            return Err(Denial::after(Reason::TooManyConcurrent, 1));
-        }
-        match allowance.bucket.take(now.mono, tokens, plan.requests_per_second) {
-            Ok(level) => Ok((level, left)),
-            Err(wait) => {
-                allowance.in_flight.fetch_sub(1, Ordering::AcqRel);
-                undo();
-                Err(Denial::after(Reason::RateLimited, wait))
+        let entered = place.map_or_else(|| Place::enter(caller), Ok);
+        let paid = entered.and_then(|mut place| {
+            let level = place.pay(caller, now, tokens)?;
+            Ok((place, level))
+        });
+        match paid {
+            Ok((place, level)) => Ok((place, level, left)),
+            Err(denial) => {
+                self.give_back(caller.allowance(), gateway_day(caller));
+                Err(denial)
             }
         }
     }
@@ -200,11 +201,6 @@ fn gateway_day(caller: &Caller) -> Option<&Tally> {
     (caller.service == Service::Gateway).then_some(&caller.key.day)
 }
 
-fn enter(in_flight: &AtomicU32, most: u32) -> bool {
-    let more = |now: u32| (now < most).then_some(now + 1);
-    in_flight.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more).is_ok()
-}
-
 /// The row of this hour and its slot, as the key remembers it or as the ledger finds it.
 #[inline]
 fn row(
@@ -222,7 +218,7 @@ fn row(
     });
     let Some(chain) = chain else {
         let name = name.ok_or_else(Denial::store_unavailable)?;
-        return Ok((place(ledger, name)?, name));
+        return Ok((find_slot(ledger, name)?, name));
     };
     let remembered = key.slots[ledger.service.place()].get(chain.ordinal);
     let (Some(name), Some(remembered)) = (name, remembered) else {
@@ -232,7 +228,7 @@ fn row(
     if (word >> 32) as u32 == hour {
         return Ok((word as u32, name));
     }
-    let slot = place(ledger, name)?;
+    let slot = find_slot(ledger, name)?;
     remembered.store(u64::from(hour) << 32 | u64::from(slot), Ordering::Relaxed);
     Ok((slot, name))
 }
@@ -251,7 +247,7 @@ fn add(
         return Ok(slot);
     }
     // The remembered slot was freed long ago: the clock came back to an hour that was over.
-    match place(ledger, name) {
+    match find_slot(ledger, name) {
         Ok(slot) if ledger.file.add(slot, &name, units) => {
             let remembered = &caller.key.slots[ledger.service.place()];
             remembered.iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
@@ -259,14 +255,13 @@ fn add(
         }
         _ => {
             charge.give_back(caller.allowance(), gateway_day(caller));
-            caller.allowance().in_flight.fetch_sub(1, Ordering::AcqRel);
             Err(Denial::store_unavailable())
         }
     }
 }
 
 #[cold]
-fn place(ledger: &Ledger, name: RowName) -> Result<u32, Denial> {
+fn find_slot(ledger: &Ledger, name: RowName) -> Result<u32, Denial> {
     ledger.slot(name).map_err(|error| {
         tracing::error!(service = %ledger.service, %error, "no slot for a usage row");
         Denial::store_unavailable()

@@ -1,0 +1,85 @@
+//! A request's place among those that its account has in flight on a service (decision B11).
+//!
+//! Leaves to `permit` what is charged. Invariant: a place is given back when it is dropped, wherever
+//! the request ends.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::bucket::Level;
+use crate::clock::Now;
+use crate::table::{Allowance, KeyEntry};
+use crate::{Caller, Denial, Reason, Service};
+
+/// A place in flight. It lives until the answer is sent or the client is gone.
+pub struct Place {
+    pub(crate) key: Arc<KeyEntry>,
+    service: Service,
+    in_flight: u32,
+    /// Tokens that were taken before it was known how many it takes.
+    prepaid: u32,
+}
+
+impl Place {
+    /// Takes a place, if the plan has one more.
+    #[inline]
+    pub(crate) fn enter(caller: &Caller) -> Result<Place, Denial> {
+        let most = caller.plan().concurrency;
+        let more = |now: u32| (now < most).then_some(now + 1);
+        let taken: &AtomicU32 = &caller.allowance().in_flight;
+        match taken.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more) {
+            Ok(before) => Ok(Place {
+                key: Arc::clone(&caller.key),
+                service: caller.service,
+                in_flight: before + 1,
+                prepaid: 0,
+            }),
+            Err(_) => Err(Denial::after(Reason::TooManyConcurrent, 1)),
+        }
+    }
+
+    /// Requests that the account had in flight when this one came, this one included.
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Takes one token now, of those that the request will be charged with.
+    pub(crate) fn prepay(&mut self, caller: &Caller, now: Now) -> Result<(), Denial> {
+        if self.prepaid == 0 {
+            self.pay(caller, now, 1)?;
+            self.prepaid = 1;
+        }
+        Ok(())
+    }
+
+    /// Takes the tokens that are not paid yet.
+    #[inline]
+    pub(crate) fn pay(&mut self, caller: &Caller, now: Now, tokens: u32) -> Result<Level, Denial> {
+        let owed = tokens.saturating_sub(self.prepaid);
+        let rate = caller.plan().requests_per_second;
+        let level = self.allowance().bucket.take(now.mono, owed, rate);
+        level.map_err(|wait| Denial::after(Reason::RateLimited, wait))
+    }
+
+    #[inline]
+    pub(crate) fn allowance(&self) -> &Allowance {
+        &self.key.account.allowances[self.service.place()]
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.allowance().in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Place")
+            .field("account", &self.key.account.id)
+            .field("key", &self.key.id)
+            .field("service", &self.service)
+            .finish_non_exhaustive()
+    }
+}
