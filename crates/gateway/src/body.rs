@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
 use listen::InFlight;
-use meter::Permit;
+use meter::{Permit, Place};
 use node::{AnswerBody, NodeError};
 
 use crate::answer::{Opened, Watch};
@@ -21,6 +21,8 @@ use crate::load::Buffered;
 /// What a request holds until its answer is sent.
 #[derive(Default)]
 pub(crate) struct Hold {
+    /// The place of the account, until the permit has it.
+    pub(crate) place: Option<Place>,
     pub(crate) permit: Option<Permit>,
     /// Units to give back should the node's answer break off.
     pub(crate) units: u32,

@@ -1,19 +1,19 @@
 //! Taking in a request body: counted, timed, decompressed, and known to be UTF-8 at the end.
 //!
 //! A body that is too large is read on and dropped for a while, so that the client hears of it
-//! instead of a broken connection (decision G15).
+//! instead of a broken connection (decision G15). Leaves to `coding` what compression is.
 
-use std::io::Read;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
-use http::header::{CONTENT_ENCODING, EXPECT};
+use http::header::EXPECT;
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use listen::RequestBody;
 
-use crate::load::Buffered;
+use crate::coding::Coding;
+use crate::load::{Buffered, Load};
 use crate::refusal::{Reason, Refusal};
 use crate::settings::Settings;
 
@@ -23,43 +23,110 @@ const UNCOUNTED_BYTES: usize = 16 << 10;
 const DROPPED_BYTES: u64 = 32 << 20;
 const DROPPED_FOR: Duration = Duration::from_secs(10);
 
+/// A body that has come whole.
+pub(crate) struct Posted {
+    raw: Bytes,
+    /// Bytes of it that are claimed.
+    claimed: usize,
+    coding: Coding,
+}
+
+/// Refuses a body that says itself that it is too large.
+///
+/// # Errors
+/// REQUEST_TOO_LARGE.
+pub(crate) async fn announced(
+    headers: &HeaderMap,
+    body: &mut RequestBody,
+    settings: &Settings,
+) -> Result<(), Refusal> {
+    if body.size_hint().lower() <= settings.max_request_bytes as u64 {
+        return Ok(());
+    }
+    // A client that waits for 100-continue has sent nothing yet that could be dropped.
+    if !headers.contains_key(EXPECT) {
+        drop_rest(body).await;
+    }
+    Err(Reason::RequestTooLarge.into())
+}
+
 /// Reads the body of a request.
 ///
 /// # Errors
-/// REQUEST_TOO_LARGE, GATEWAY_BUSY, or INVALID_REQUEST for a body that does not arrive, cannot be
-/// decompressed or is not UTF-8.
+/// REQUEST_TOO_LARGE, GATEWAY_BUSY, or INVALID_REQUEST for a body that does not arrive or is
+/// compressed in an unknown way.
 pub(crate) async fn read(
     headers: &HeaderMap,
     mut body: RequestBody,
     settings: &Settings,
     buffered: &Buffered,
-) -> Result<Bytes, Refusal> {
+) -> Result<Posted, Refusal> {
     let coding = Coding::of(headers)?;
-    if body.size_hint().lower() > settings.max_request_bytes as u64 {
-        // A client that waits for 100-continue has sent nothing yet that could be dropped.
-        if !headers.contains_key(EXPECT) {
-            drop_rest(&mut body).await;
-        }
-        return Err(Reason::RequestTooLarge.into());
-    }
-    let raw = tokio::time::timeout(settings.body_timeout, collect(&mut body, settings, buffered))
-        .await
-        .map_err(|_| {
+    let reading = collect(&mut body, settings, buffered);
+    let (raw, claimed) =
+        tokio::time::timeout(settings.body_timeout, reading).await.map_err(|_| {
             Refusal::saying(Reason::Unreadable, "the request body did not arrive in time")
         })??;
-    let text = coding.decoded(raw, settings.max_request_bytes).await?;
-    if simdutf8::basic::from_utf8(&text).is_err() {
-        return Err(Refusal::saying(Reason::Unreadable, "the body is not UTF-8"));
-    }
-    Ok(text)
+    Ok(Posted { raw, claimed, coding })
 }
 
+impl Posted {
+    /// Is it work to find out what it says?
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.coding != Coding::Plain
+    }
+
+    /// The text of the body, and what it takes up.
+    ///
+    /// # Errors
+    /// REQUEST_TOO_LARGE, GATEWAY_BUSY, or INVALID_REQUEST for what cannot be decompressed or is
+    /// not UTF-8.
+    pub(crate) async fn text(
+        self,
+        settings: &Settings,
+        load: &Load,
+        buffered: Buffered,
+    ) -> Result<(Bytes, Buffered), Refusal> {
+        let (text, buffered) = match self.coding {
+            Coding::Plain => (self.raw, buffered),
+            _ => self.decoded(settings, load, buffered).await?,
+        };
+        if simdutf8::basic::from_utf8(&text).is_err() {
+            return Err(Refusal::saying(Reason::Unreadable, "the body is not UTF-8"));
+        }
+        Ok((text, buffered))
+    }
+
+    /// Undoes the compression, away from the runtime's workers, few bodies at once.
+    async fn decoded(
+        self,
+        settings: &Settings,
+        load: &Load,
+        buffered: Buffered,
+    ) -> Result<(Bytes, Buffered), Refusal> {
+        let turn = load.decompressions.clone().acquire_owned();
+        let Ok(Ok(turn)) = tokio::time::timeout(settings.body_timeout, turn).await else {
+            return Err(Reason::GatewayBusy.into());
+        };
+        let most = settings.max_request_bytes;
+        // What is claimed and the turn go with the work, which outlives a client that is gone.
+        let work = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            let text = self.coding.decode(self.raw, most, &buffered)?;
+            buffered.shrink(self.claimed);
+            Ok((text, buffered))
+        });
+        work.await.unwrap_or_else(|_| Err(Reason::ServiceUnavailable.into()))
+    }
+}
+
+/// Reads to the end. Gives the body and how many of its bytes are claimed.
 async fn collect(
     body: &mut RequestBody,
     settings: &Settings,
     buffered: &Buffered,
-) -> Result<Bytes, Refusal> {
-    let mut whole = Whole::Empty;
+) -> Result<(Bytes, usize), Refusal> {
+    let (mut whole, mut claimed) = (Whole::Empty, 0);
     while let Some(frame) = body.frame().await {
         let frame =
             frame.map_err(|_| Refusal::saying(Reason::Unreadable, "the request body broke off"))?;
@@ -69,15 +136,18 @@ async fn collect(
             drop_rest(body).await;
             return Err(Reason::RequestTooLarge.into());
         }
-        if len > UNCOUNTED_BYTES && !buffered.grow(data.len(), settings.max_buffered_bytes) {
-            return Err(Reason::GatewayBusy.into());
+        if len > UNCOUNTED_BYTES {
+            if !buffered.grow(len - claimed) {
+                return Err(Reason::GatewayBusy.into());
+            }
+            claimed = len;
         }
         whole = whole.with(data);
         if body.is_end_stream() {
             break;
         }
     }
-    Ok(whole.into_bytes())
+    Ok((whole.into_bytes(), claimed))
 }
 
 /// A body so far. One frame is the common case and is not copied.
@@ -128,97 +198,4 @@ async fn drop_rest(body: &mut RequestBody) {
     };
     // Past the time the answer is sent all the same; whether it arrives is the client's affair.
     let _ = tokio::time::timeout(DROPPED_FOR, reading).await;
-}
-
-/// How a body is compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Coding {
-    Plain,
-    Gzip,
-    Deflate,
-}
-
-impl Coding {
-    fn of(headers: &HeaderMap) -> Result<Coding, Refusal> {
-        let unknown = || {
-            Refusal::saying(
-                Reason::InvalidRequest,
-                "unknown Content-Encoding: gzip and deflate are read",
-            )
-        };
-        let mut values = headers.get_all(CONTENT_ENCODING).iter();
-        let Some(value) = values.next() else { return Ok(Coding::Plain) };
-        if values.next().is_some() {
-            return Err(unknown());
-        }
-        match value.as_bytes().to_ascii_lowercase().as_slice() {
-            b"" | b"identity" => Ok(Coding::Plain),
-            b"gzip" | b"x-gzip" => Ok(Coding::Gzip),
-            b"deflate" => Ok(Coding::Deflate),
-            _ => Err(unknown()),
-        }
-    }
-
-    /// Undoes the compression, away from the runtime's workers.
-    async fn decoded(self, raw: Bytes, most: usize) -> Result<Bytes, Refusal> {
-        if self == Coding::Plain {
-            return Ok(raw);
-        }
-        let work = tokio::task::spawn_blocking(move || self.decode(raw, most));
-        work.await.unwrap_or_else(|_| Err(Reason::ServiceUnavailable.into()))
-    }
-
-    /// Undoes the compression. At most `most` bytes are ever written.
-    fn decode(self, raw: Bytes, most: usize) -> Result<Bytes, Refusal> {
-        let mut text = Vec::new();
-        let limit = most as u64 + 1;
-        let read = match self {
-            Coding::Plain => return Ok(raw),
-            Coding::Gzip => {
-                flate2::read::MultiGzDecoder::new(&raw[..]).take(limit).read_to_end(&mut text)
-            }
-            Coding::Deflate => {
-                flate2::read::ZlibDecoder::new(&raw[..]).take(limit).read_to_end(&mut text)
-            }
-        };
-        match read {
-            Err(_) => {
-                Err(Refusal::saying(Reason::InvalidRequest, "the body cannot be decompressed"))
-            }
-            Ok(len) if len > most => Err(Reason::RequestTooLarge.into()),
-            Ok(_) => Ok(text.into()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-
-    #[test]
-    fn codings_are_read_and_bounded() {
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(&vec![b' '; 100_000]).unwrap();
-        let raw = Bytes::from(gzip.finish().unwrap());
-        assert_eq!(Coding::Gzip.decode(raw.clone(), 100_000).unwrap().len(), 100_000);
-        assert_eq!(
-            Coding::Gzip.decode(raw.clone(), 99_999).unwrap_err().reason,
-            Reason::RequestTooLarge
-        );
-        assert_eq!(Coding::Deflate.decode(raw, 99_999).unwrap_err().reason, Reason::InvalidRequest);
-    }
-
-    #[test]
-    fn unknown_coding_is_refused() {
-        let mut headers = HeaderMap::new();
-        assert_eq!(Coding::of(&headers), Ok(Coding::Plain));
-        headers.insert(CONTENT_ENCODING, "GZIP".parse().unwrap());
-        assert_eq!(Coding::of(&headers), Ok(Coding::Gzip));
-        headers.insert(CONTENT_ENCODING, "br".parse().unwrap());
-        assert_eq!(Coding::of(&headers).unwrap_err().reason, Reason::InvalidRequest);
-        headers.insert(CONTENT_ENCODING, "gzip".parse().unwrap());
-        headers.append(CONTENT_ENCODING, "gzip".parse().unwrap());
-        assert!(Coding::of(&headers).is_err());
-    }
 }

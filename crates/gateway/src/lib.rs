@@ -2,7 +2,7 @@
 //! pass untouched.
 //!
 //! A request walks straight: `gateway` holds what a process has, `rpc` takes the request through
-//! the checks in their order, `forward` brings the call to a node and its answer back, `body`
+//! the checks in their order, `desk` admits its calls, `forward` brings the call to a node and its answer back, `body`
 //! passes it to the client. What a refusal says stands in one table, in `refusal`.
 //!
 //! Absent on purpose: no decoding of `params` or of answers, no accounting but through the meter's
@@ -12,6 +12,8 @@ mod answer;
 mod batch;
 mod body;
 mod call;
+mod coding;
+mod desk;
 mod envelope;
 mod forward;
 mod gateway;

@@ -40,3 +40,18 @@ impl Default for Settings {
         }
     }
 }
+
+impl Settings {
+    /// Most bytes that one account may have buffered: a quarter, but always room for one body and
+    /// what it was decompressed from (decision G17).
+    pub(crate) fn account_buffered_bytes(&self) -> usize {
+        let one = self.max_request_bytes.saturating_mul(2);
+        (self.max_buffered_bytes / 4).max(one).min(self.max_buffered_bytes)
+    }
+
+    /// Most requests that one account may have in flight, a quarter (decision G17). A plan may
+    /// allow fewer.
+    pub(crate) fn account_in_flight(&self) -> usize {
+        (self.max_in_flight / 4).max(1)
+    }
+}

@@ -23,7 +23,6 @@ const JOINED_BYTES: u64 = 64 << 20;
 pub(crate) struct Split<'a, F> {
     pub(crate) calls: &'a [Call<'a>],
     pub(crate) errand: F,
-    pub(crate) max_buffered_bytes: usize,
     /// What the answers take up in the process.
     pub(crate) buffered: Buffered,
     /// Bytes of answers so far.
@@ -40,13 +39,8 @@ pub(crate) struct Joined {
 
 impl<'a, F: Fn(&Call<'a>) -> Errand<'a>> Split<'a, F> {
     /// A batch that was not sent yet.
-    pub(crate) fn new(
-        calls: &'a [Call<'a>],
-        errand: F,
-        buffered: Buffered,
-        max_buffered_bytes: usize,
-    ) -> Split<'a, F> {
-        Split { calls, errand, max_buffered_bytes, buffered, taken: AtomicU64::new(0) }
+    pub(crate) fn new(calls: &'a [Call<'a>], errand: F, buffered: Buffered) -> Split<'a, F> {
+        Split { calls, errand, buffered, taken: AtomicU64::new(0) }
     }
 
     /// Sends every call and waits for all answers.
@@ -99,11 +93,7 @@ impl<'a, F: Fn(&Call<'a>) -> Errand<'a>> Split<'a, F> {
             return Err(Failure::of(Reason::ResponseTooLarge));
         }
         let few = usize::try_from(bytes).unwrap_or(usize::MAX);
-        if self.buffered.grow(few, self.max_buffered_bytes) {
-            Ok(())
-        } else {
-            Err(Failure::of(Reason::GatewayBusy))
-        }
+        if self.buffered.grow(few) { Ok(()) } else { Err(Failure::of(Reason::GatewayBusy)) }
     }
 
     fn parts(&self, outcomes: Vec<Result<Bytes, Failure>>) -> Vec<Bytes> {

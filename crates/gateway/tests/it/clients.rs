@@ -78,23 +78,3 @@ async fn body_that_never_ends_is_refused_in_time() {
     crate::rig::refused(&answer, 400, "INVALID_REQUEST");
     settled(&rig).await;
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn bodies_that_trickle_in_take_no_place_of_others() {
-    let mock = Mock::start(MockOptions::default()).await.unwrap();
-    let mut plan = Plan::one("btc", nodes(&[&mock.url()]));
-    plan.settings.max_in_flight = 4;
-    let rig = plan.start().await;
-    let mut trickling = Vec::new();
-    for _ in 0..20 {
-        let mut connection = rig.connect().await;
-        let head = format!(
-            "POST /v1/rpc/btc HTTP/1.1\r\nHost: x\r\nX-API-Key: {}\r\nContent-Length: 50\r\n\r\n{{",
-            rig.key
-        );
-        connection.send(head.as_bytes()).await.unwrap();
-        trickling.push(connection);
-    }
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(rig.ask("btc", COUNT).await.status, 200);
-}

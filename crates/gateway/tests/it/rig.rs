@@ -133,6 +133,13 @@ impl Rig {
             .unwrap()
     }
 
+    /// The key of another account, on the same plan.
+    pub fn stranger(&self) -> String {
+        self.admin.add_account("stranger", Some("wide"), None).unwrap();
+        let key = self.admin.add_key("stranger", KeyOptions::default()).unwrap();
+        key.key.reveal().to_owned()
+    }
+
     /// A connection that stays.
     pub async fn connect(&self) -> Connection {
         Connection::open(self.address).await.unwrap()

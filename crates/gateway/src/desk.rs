@@ -1,0 +1,305 @@
+//! The desk that a request is dealt with at, once its chain and its caller are known: taking its
+//! body in, checking its calls, charging and forwarding them.
+//!
+//! Leaves the order of what comes before to `rpc`. Invariant: nothing is forwarded that was not
+//! admitted, and what was forwarded in vain gives its units back (decision B7).
+
+use bytes::Bytes;
+use http::HeaderMap;
+use listen::RequestBody;
+use meter::{Caller, Denial, Permit, Place, Standing};
+use node::Weight;
+
+use crate::answer::Expect;
+use crate::batch::Batch;
+use crate::body::{Body, Hold};
+use crate::call::Call;
+use crate::envelope::Envelope;
+use crate::forward::{Errand, Failure, forward};
+use crate::gateway::{ChainService, Gateway, State};
+use crate::guard::Ranges;
+use crate::intake;
+use crate::json::unescape;
+use crate::refusal::{Echo, Reason, Refusal};
+use crate::rpc::{Answered, Refused};
+use crate::split::{Split, wrapping};
+use crate::visit::Visit;
+
+/// Largest body that monerod takes, in bytes (decision G13).
+const MONEROD_BODY_BYTES: usize = 1_000_000;
+
+/// What a request that found its chain is dealt with at.
+pub(crate) struct Desk<'a> {
+    pub(crate) gateway: &'a Gateway,
+    pub(crate) state: &'a State,
+    pub(crate) service: &'a ChainService,
+    pub(crate) caller: Caller,
+}
+
+impl<'a> Desk<'a> {
+    /// Takes the body in. The account has its place before, and a body that is work to read has
+    /// its token.
+    pub(crate) async fn take_in(
+        &self,
+        headers: &HeaderMap,
+        mut body: RequestBody,
+    ) -> Result<(Bytes, Hold), Refused> {
+        let (load, settings) = (self.gateway.load(), &self.state.settings);
+        let mut place = self.gateway.meter().enter(&self.caller)?;
+        if place.in_flight() as usize > settings.account_in_flight() {
+            return Err(Reason::GatewayBusy.into());
+        }
+        intake::announced(headers, &mut body, settings).await?;
+        let buffered = load.buffer(self.caller.account_id(), settings);
+        let posted = match intake::read(headers, body, settings, &buffered).await {
+            Ok(posted) => posted,
+            Err(refusal) => return Err(self.refuse_body(refusal, place)),
+        };
+        if posted.is_compressed() {
+            self.gateway.meter().prepay(&self.caller, &mut place)?;
+        }
+        let (text, buffered) = match posted.text(settings, load, buffered).await {
+            Ok(read) => read,
+            Err(refusal) => return Err(self.refuse_body(refusal, place)),
+        };
+        // Only now: bodies that trickle in must not take the places of other accounts' calls.
+        let in_flight = load.places.enter(settings.max_in_flight).ok_or(Reason::GatewayBusy)?;
+        let hold = Hold {
+            place: Some(place),
+            _in_flight: Some(in_flight),
+            buffered: Some(buffered),
+            ..Hold::default()
+        };
+        Ok((text, hold))
+    }
+
+    /// Deals with a single call.
+    pub(crate) async fn one(
+        &self,
+        envelope: Envelope<'_>,
+        mut hold: Hold,
+        visit: &mut Visit,
+    ) -> Result<Answered, Refused> {
+        let echo = Echo { jsonrpc: envelope.jsonrpc, id: envelope.id };
+        let call = match self.check(envelope, self.ranges()) {
+            Ok(call) => call,
+            Err(refusal) => return Err(self.charge(refusal, echo, hold)),
+        };
+        visit.method = Some(call.method.name);
+        let body = call.body();
+        self.fits(&body).map_err(|refusal| Refused::saying(refusal, echo))?;
+        let standing =
+            self.admit(1, 1, &mut hold, visit).map_err(|refusal| Refused::saying(refusal, echo))?;
+        self.count(&call);
+        match forward(&self.errand(&call, body)).await {
+            Ok(opened) => {
+                let around = if call.method.path { wrapping(&call) } else { Default::default() };
+                Ok(Answered { body: Body::relay(opened, around.0, around.1, hold), standing })
+            }
+            Err(failure) => Err(self.fail(failure, 1, hold, echo)),
+        }
+    }
+
+    /// Deals with a batch.
+    pub(crate) async fn batch(
+        &self,
+        elements: &[Envelope<'_>],
+        count: usize,
+        mut hold: Hold,
+        visit: &mut Visit,
+    ) -> Result<Answered, Refused> {
+        visit.method = Some("batch");
+        if count == 0 {
+            return Err(self.charge(
+                Refusal::saying(Reason::InvalidRequest, "the batch is empty"),
+                Echo::default(),
+                hold,
+            ));
+        }
+        if count > elements.len() {
+            return Err(self.charge(Reason::BatchTooLarge.into(), Echo::default(), hold));
+        }
+        let ranges = self.ranges();
+        let batch = Batch::of(elements, |envelope| {
+            self.check(envelope, ranges)
+                .inspect_err(|refusal| self.gateway.metrics().refusal(refusal.reason))
+        });
+        if self.is_split() {
+            batch.calls.iter().try_for_each(|call| self.fits(&call.body()))?;
+        }
+        let units = batch.calls.len() as u32;
+        let standing = self.admit(count as u32, units, &mut hold, visit)?;
+        batch.calls.iter().for_each(|call| self.count(call));
+        let body = if batch.calls.is_empty() {
+            Body::whole(batch.join(Vec::new()), hold)
+        } else if self.is_split() {
+            self.split(&batch, hold).await?
+        } else {
+            self.whole(&batch, hold).await?
+        };
+        Ok(Answered { body, standing })
+    }
+
+    /// Forwards a batch as one array.
+    async fn whole(&self, batch: &Batch<'_>, hold: Hold) -> Result<Body, Refused> {
+        let dialect = self.service.chain.dialect;
+        let errand = Errand {
+            pool: &self.service.pool,
+            account: self.caller.account_id(),
+            weight: self.weight(batch.calls.iter().any(|call| call.is_heavy(dialect))),
+            resend: !batch.calls.iter().any(|call| call.method.send),
+            path: None,
+            body: batch.body(),
+            expect: batch.expect(dialect),
+            expect_of_old: batch.expect_of_old(dialect),
+        };
+        match forward(&errand).await {
+            Ok(opened) => Ok(Body::relay(opened, Bytes::new(), Bytes::new(), hold)),
+            Err(failure) => {
+                Err(self.fail(failure, batch.calls.len() as u32, hold, Echo::default()))
+            }
+        }
+    }
+
+    /// Forwards the calls of a batch one by one.
+    async fn split<'s>(&'s self, batch: &'s Batch<'s>, mut hold: Hold) -> Result<Body, Refused> {
+        let (load, settings) = (self.gateway.load(), &self.state.settings);
+        let new = || load.buffer(self.caller.account_id(), settings);
+        let buffered = hold.buffered.take().unwrap_or_else(new);
+        let errand = |call: &Call<'s>| self.errand(call, call.body());
+        let split = Split::new(&batch.calls, errand, buffered);
+        let joined = split.run().await;
+        hold.buffered = Some(split.buffered);
+        match joined {
+            Ok(joined) => {
+                if let Some(permit) = hold.permit.as_mut() {
+                    permit.refund(joined.refund);
+                }
+                Ok(Body::whole(batch.join(joined.parts), hold))
+            }
+            Err((failure, refund)) => Err(self.fail(failure, refund, hold, Echo::default())),
+        }
+    }
+
+    /// The checks of one call: its shape, its method, its ranges.
+    fn check<'c>(&'c self, envelope: Envelope<'c>, ranges: Ranges) -> Result<Call<'c>, Refusal> {
+        if let Some(flaw) = envelope.flaw {
+            return Err(Refusal::saying(Reason::InvalidRequest, flaw));
+        }
+        let method = self
+            .service
+            .offered
+            .find(&unescape(envelope.method))
+            .ok_or(Reason::MethodNotAllowed)?;
+        self.caller.may_call(method.name)?;
+        if let Some(guard) = method.guard {
+            ranges.check(guard, envelope.params)?;
+        }
+        Ok(Call { envelope, method })
+    }
+
+    fn ranges(&self) -> Ranges {
+        let settings = &self.state.settings;
+        Ranges {
+            logs: settings.log_range,
+            headers: settings.header_range,
+            tip: self.service.pool.tip(),
+        }
+    }
+
+    fn errand<'e>(&'e self, call: &Call<'e>, body: Bytes) -> Errand<'e> {
+        let dialect = self.service.chain.dialect;
+        let path = call.method.path;
+        Errand {
+            pool: &self.service.pool,
+            account: self.caller.account_id(),
+            weight: self.weight(call.is_heavy(dialect)),
+            resend: !call.method.send,
+            path: path.then_some(call.method.name),
+            body,
+            expect: if path {
+                Expect::Path
+            } else {
+                Expect::One { answered: call.is_answered(dialect) }
+            },
+            expect_of_old: None,
+        }
+    }
+
+    fn weight(&self, heavy: bool) -> Weight {
+        if heavy { Weight::Heavy } else { Weight::Light }
+    }
+
+    fn is_split(&self) -> bool {
+        matches!(self.service.chain.dialect, chain::Dialect::Monerod | chain::Dialect::Zebrad)
+    }
+
+    /// Refuses what monerod would refuse without reading it.
+    fn fits(&self, body: &Bytes) -> Result<(), Refusal> {
+        let most = match self.service.chain.dialect {
+            chain::Dialect::Monerod => MONEROD_BODY_BYTES,
+            _ => usize::MAX,
+        };
+        if body.len() > most { Err(Reason::RequestTooLarge.into()) } else { Ok(()) }
+    }
+
+    /// Charges `tokens` and `units`; the permit goes into `hold`.
+    fn admit(
+        &self,
+        tokens: u32,
+        units: u32,
+        hold: &mut Hold,
+        visit: &mut Visit,
+    ) -> Result<Standing, Refusal> {
+        let permit = self.permit(hold.place.take(), tokens, units)?;
+        let standing = *permit.standing();
+        hold.permit = Some(permit);
+        hold.units = units;
+        visit.units = units;
+        Ok(standing)
+    }
+
+    fn count(&self, call: &Call<'_>) {
+        let own = self.service.chain.methods().find(call.method.name);
+        self.gateway.metrics().call(self.service.chain, own.map(|method| method.index));
+    }
+
+    /// Charges a request that has its place.
+    fn permit(&self, place: Option<Place>, tokens: u32, units: u32) -> Result<Permit, Denial> {
+        let (meter, chain) = (self.gateway.meter(), self.service.chain);
+        match place {
+            Some(place) => meter.admit_in(&self.caller, place, chain, tokens, units),
+            None => meter.admit(&self.caller, chain, tokens, units),
+        }
+    }
+
+    /// A refusal that takes a token, unless the meter refuses first (decision B7).
+    pub(crate) fn charge(&self, refusal: Refusal, echo: Echo<'_>, mut hold: Hold) -> Refused {
+        match self.permit(hold.place.take(), 1, 0) {
+            Err(denial) => Refused::saying(denial.into(), echo),
+            Ok(permit) => {
+                hold.permit = Some(permit);
+                Refused { hold, ..Refused::saying(refusal, echo) }
+            }
+        }
+    }
+
+    /// A refusal for a body that was not taken in: what came at a busy time is free of charge.
+    fn refuse_body(&self, refusal: Refusal, place: Place) -> Refused {
+        if refusal.reason.status().is_server_error() {
+            return refusal.into();
+        }
+        let hold = Hold { place: Some(place), ..Hold::default() };
+        self.charge(refusal, Echo::default(), hold)
+    }
+
+    /// A refusal after the call was charged: units come back unless the time limit passed.
+    fn fail(&self, failure: Failure, units: u32, mut hold: Hold, echo: Echo<'_>) -> Refused {
+        if let Some(permit) = hold.permit.as_mut()
+            && !failure.charged
+        {
+            permit.refund(units);
+        }
+        Refused { hold, ..Refused::saying(failure.reason.into(), echo) }
+    }
+}
