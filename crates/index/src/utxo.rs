@@ -19,6 +19,7 @@ mod identity;
 mod index;
 mod load;
 mod mempool;
+mod orphans;
 mod outputs;
 mod pool_pass;
 mod previous;

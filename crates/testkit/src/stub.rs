@@ -234,6 +234,16 @@ impl StubNode {
         self.shared.ledger().spoil(heights);
     }
 
+    /// Lists these waiting transactions and does not give them, and no others any more.
+    pub fn withhold(&self, txids: &[Hash32]) {
+        self.shared.ledger().withhold(txids);
+    }
+
+    /// Lists these ids with those of the transactions that wait, though there is nothing of them.
+    pub fn make_up(&self, txids: &[Hash32]) {
+        self.shared.ledger().make_up(txids);
+    }
+
     /// How often a method was called, each call of a batch for itself. REST counts as
     /// `rest/block`, `rest/spenttxouts` and, for a route that is not there, `rest/none`; batches
     /// besides as `batch`.

@@ -2,14 +2,15 @@
 //!
 //! Leaves asking the node to `pool_pass`. Readers hold copies that share their parts. Invariants:
 //! a transaction is never in the pool and in the chain of one view; of two that spend one output
-//! only one is here; memory stays within a bound, beyond which only ids are kept.
+//! only one is here; memory stays within a bound, beyond which only ids are kept; a change of one
+//! transaction takes time that grows with the logarithm of the pool, however busy its scripts are.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
 use chain::Hash32;
 use chain::utxo::{Block, OutPoint};
-use rpds::{HashTrieMapSync, HashTrieSetSync, RedBlackTreeMapSync};
+use rpds::{HashTrieMapSync, HashTrieSetSync, RedBlackTreeSetSync};
 
 use super::record::TransactionRecord;
 use super::script_id::ScriptId;
@@ -44,7 +45,7 @@ pub(crate) struct PoolScript {
     pub(crate) received: u128,
     pub(crate) sent: u128,
     /// Its transactions in their order.
-    pub(crate) order: Vec<Turn>,
+    pub(crate) order: RedBlackTreeSetSync<Turn>,
 }
 
 /// A waiting transaction's place in lists: newest first seen first, then by id as it is shown.
@@ -74,11 +75,11 @@ impl Turn {
 #[derive(Clone, Debug, Default)]
 pub struct Mempool {
     entries: HashTrieMapSync<Hash32, Arc<Entry>>,
-    by_script: HashTrieMapSync<ScriptId, Arc<PoolScript>>,
+    by_script: HashTrieMapSync<ScriptId, PoolScript>,
     spends: HashTrieMapSync<OutPoint, Hash32>,
-    order: RedBlackTreeMapSync<Turn, ()>,
+    order: RedBlackTreeSetSync<Turn>,
     /// Ids of transactions that the bound left no room for.
-    unread: HashTrieSetSync<Hash32>,
+    beyond: HashTrieSetSync<Hash32>,
     bytes: u64,
     memory: u64,
     counts_vsize: bool,
@@ -92,7 +93,7 @@ impl Mempool {
 
     /// How many transactions wait.
     pub fn count(&self) -> u64 {
-        (self.entries.size() + self.unread.size()) as u64
+        (self.entries.size() + self.beyond.size()) as u64
     }
 
     /// The sum of their vsizes, on chains without witnesses of their sizes.
@@ -102,13 +103,18 @@ impl Mempool {
 
     /// The ids of the newest, newest first seen first.
     pub fn newest(&self, limit: usize) -> Vec<Hash32> {
-        let held = self.order.keys().map(Turn::txid);
-        held.chain(self.unread.iter().copied()).take(limit).collect()
+        let held = self.order.iter().map(Turn::txid);
+        held.chain(self.beyond.iter().copied()).take(limit).collect()
     }
 
     /// Whether a transaction waits.
     pub fn contains(&self, txid: &Hash32) -> bool {
-        self.entries.contains_key(txid) || self.unread.contains(txid)
+        self.entries.contains_key(txid) || self.beyond.contains(txid)
+    }
+
+    /// Whether the bound left no room for a transaction.
+    pub(crate) fn is_beyond(&self, txid: &Hash32) -> bool {
+        self.beyond.contains(txid)
     }
 
     pub(crate) fn entry(&self, txid: &Hash32) -> Option<&Arc<Entry>> {
@@ -116,7 +122,7 @@ impl Mempool {
     }
 
     pub(crate) fn script(&self, script: ScriptId) -> Option<&PoolScript> {
-        self.by_script.get(&script).map(|script| &**script)
+        self.by_script.get(&script)
     }
 
     /// The waiting transaction that spends an output.
@@ -131,7 +137,17 @@ impl Mempool {
 
     /// Every id.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &Hash32> {
-        self.entries.keys().chain(self.unread.iter())
+        self.entries.keys().chain(self.beyond.iter())
+    }
+
+    /// The ids that the bound left no room for.
+    pub(crate) fn beyond(&self) -> impl Iterator<Item = &Hash32> {
+        self.beyond.iter()
+    }
+
+    /// Every transaction that is held.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.entries.values()
     }
 
     fn size_of(&self, record: &TransactionRecord) -> u64 {
@@ -139,8 +155,8 @@ impl Mempool {
     }
 
     /// Notes an id that the bound left no room for.
-    pub(crate) fn leave_unread(&mut self, txid: Hash32) {
-        self.unread.insert_mut(txid);
+    pub(crate) fn leave_beyond(&mut self, txid: Hash32) {
+        self.beyond.insert_mut(txid);
     }
 
     /// Adds a transaction; whatever spends the same outputs goes.
@@ -158,16 +174,14 @@ impl Mempool {
         }
         let turn = Turn::of(entry.first_seen, &txid);
         for touch in &entry.touches {
-            let mut script = self.by_script.get(&touch.script).cloned().unwrap_or_default();
-            let of = Arc::make_mut(&mut script);
+            let mut of = self.by_script.get(&touch.script).cloned().unwrap_or_default();
             of.received += touch.received;
             of.sent += touch.sent;
-            let at = of.order.partition_point(|other| *other < turn);
-            of.order.insert(at, turn);
-            self.by_script.insert_mut(touch.script, script);
+            of.order.insert_mut(turn);
+            self.by_script.insert_mut(touch.script, of);
         }
-        self.order.insert_mut(turn, ());
-        self.unread.remove_mut(&txid);
+        self.order.insert_mut(turn);
+        self.beyond.remove_mut(&txid);
         self.bytes += self.size_of(&entry.record);
         self.memory += entry.memory;
         self.entries.insert_mut(txid, Arc::new(entry));
@@ -175,7 +189,7 @@ impl Mempool {
 
     /// Takes a transaction out.
     pub(crate) fn remove(&mut self, txid: &Hash32) {
-        self.unread.remove_mut(txid);
+        self.beyond.remove_mut(txid);
         let Some(entry) = self.entries.get(txid).cloned() else { return };
         self.entries.remove_mut(txid);
         let turn = Turn::of(entry.first_seen, txid);
@@ -193,24 +207,19 @@ impl Mempool {
     }
 
     fn untouch(&mut self, touch: &Touch, turn: &Turn) {
-        let Some(mut script) = self.by_script.get(&touch.script).cloned() else { return };
-        let of = Arc::make_mut(&mut script);
+        let Some(mut of) = self.by_script.get(&touch.script).cloned() else { return };
         of.received = of.received.saturating_sub(touch.received);
         of.sent = of.sent.saturating_sub(touch.sent);
-        if let Ok(at) = of.order.binary_search(turn) {
-            of.order.remove(at);
+        of.order.remove_mut(turn);
+        if of.order.is_empty() {
+            self.by_script.remove_mut(&touch.script);
+        } else {
+            self.by_script.insert_mut(touch.script, of);
         }
-        match script.order.is_empty() {
-            true => self.by_script.remove_mut(&touch.script),
-            false => {
-                self.by_script.insert_mut(touch.script, script);
-                true
-            }
-        };
     }
 
     /// Takes a transaction out together with all that spend its outputs.
-    fn remove_with_descendants(&mut self, txid: &Hash32) {
+    pub(crate) fn remove_with_descendants(&mut self, txid: &Hash32) {
         let mut waiting = vec![*txid];
         while let Some(txid) = waiting.pop() {
             if let Some(entry) = self.entries.get(&txid) {
@@ -224,8 +233,6 @@ impl Mempool {
 
     /// Takes out what a block includes and what is in conflict with it.
     pub(crate) fn confirm(&mut self, block: &Block<'_>) {
-        // There may be room for them by now.
-        self.unread = HashTrieSetSync::default();
         for (transaction, txid) in block.transactions.iter().zip(&block.txids) {
             self.remove(txid);
             if self.spends.is_empty() {

@@ -16,14 +16,13 @@ mod waits;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use node::Pool;
+use node::{Node, Pool};
 use tokio::sync::watch;
 
 use super::half_done::HalfDone;
 use super::index::Index;
 use super::load::LoadOptions;
-use super::mempool::Mempool;
-use super::pool_pass::{Pass, pass};
+use super::pool_pass::{Pass, PoolPasses, PoolRules};
 use super::store::Store;
 use super::upstream::{self, Best};
 use super::view::View;
@@ -36,6 +35,8 @@ use waits::Waits;
 const NO_NODE: Duration = Duration::from_millis(100);
 /// Between two rounds that follow each other as fast as may be.
 const AT_ONCE: Duration = Duration::from_millis(20);
+/// After so long out of sync it is logged that it is in sync again.
+const LONG_OUT: Duration = Duration::from_secs(30);
 
 /// How an index is kept at the tip.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +51,8 @@ pub struct SyncOptions {
     pub load: LoadOptions,
     /// Memory for the mempool; beyond it only ids are kept; 512 MiB.
     pub mempool_bytes: u64,
+    /// The list of the mempool is read at most once in so long; 1 s (decision U16).
+    pub mempool_every: Duration,
     /// Nothing is connected while less is free on the disk; 2 GiB.
     pub least_free_bytes: u64,
     /// So long a node that knows nothing of our last blocks is waited for, if another node gave
@@ -65,6 +68,7 @@ impl Default for SyncOptions {
             bulk_from: 500,
             load: LoadOptions::default(),
             mempool_bytes: 512 << 20,
+            mempool_every: Duration::from_secs(1),
             least_free_bytes: 2 << 30,
             patience: Duration::from_secs(30),
         }
@@ -77,7 +81,7 @@ pub(super) struct Sync {
     pool: Arc<Pool>,
     store: Arc<Mutex<Store>>,
     options: SyncOptions,
-    mempool: Mempool,
+    passes: PoolPasses,
     /// Whether the pool is the node's at our tip.
     passed: bool,
     /// The height that was published before the first disconnect.
@@ -92,6 +96,10 @@ pub(super) struct Sync {
     load: Option<Load>,
     waits: Waits,
     told: Option<String>,
+    /// Since when it is not in sync; none while it is.
+    out_since: Option<Instant>,
+    /// Whether it was ever said to be in sync.
+    was_in_sync: bool,
     end: watch::Receiver<bool>,
 }
 
@@ -103,7 +111,11 @@ impl Index {
             tracing::error!(chain = store.chain().slug, %error, "a reorganisation stays half done");
         }
         let view = View::of(&store);
-        let counts_vsize = store.format().witness;
+        let rules = PoolRules {
+            format: *store.format(),
+            limit: options.mempool_bytes,
+            every: options.mempool_every,
+        };
         let (chain, network) = (store.chain(), store.network());
         let store = Arc::new(Mutex::new(store));
         let index = Arc::new(Index::new(chain, network, Arc::clone(&store)));
@@ -120,7 +132,7 @@ impl Index {
             pool,
             store,
             options,
-            mempool: Mempool::new(counts_vsize),
+            passes: PoolPasses::new(rules),
             passed: false,
             held_at: None,
             last_node: None,
@@ -129,6 +141,8 @@ impl Index {
             load: None,
             waits: Waits::default(),
             told: None,
+            out_since: Some(Instant::now()),
+            was_in_sync: false,
             end: index.end_asked(),
         };
         index.keep(tokio::spawn(sync.run()));
@@ -141,6 +155,7 @@ impl Sync {
         let mut woken = self.pool.woken();
         loop {
             let mut end = self.end.clone();
+            let began = Instant::now();
             let round = tokio::select! {
                 round = self.round() => round,
                 // A node that hangs must not hold up an end that was asked for.
@@ -155,8 +170,10 @@ impl Sync {
             tokio::select! {
                 () = asked(&mut self.end) => return self.settle().await,
                 () = tokio::time::sleep(pause) => {}
-                changed = woken.changed(), if may_be_woken => if changed.is_err() {
-                    tokio::time::sleep(pause).await;
+                changed = woken.changed(), if may_be_woken => match changed {
+                    // News may come by the thousand.
+                    Ok(()) => tokio::time::sleep(AT_ONCE.saturating_sub(began.elapsed())).await,
+                    Err(_) => tokio::time::sleep(pause).await,
                 },
             }
         }
@@ -168,7 +185,8 @@ impl Sync {
         self.waits.forget();
         match pass {
             Pass::Moved | Pass::Unfinished => (AT_ONCE, true),
-            Pass::Whole => (self.options.poll, true),
+            Pass::Whole | Pass::Unread => (self.options.poll, true),
+            Pass::Resting => (self.options.poll.min(self.passes.due_in()), true),
         }
     }
 
@@ -221,20 +239,48 @@ impl Sync {
         self.check_room()?;
         let best = self.follow(&node, best).await?;
         self.index.set_stopped(None);
+        let pass = self.pass(&node).await;
+        self.stand(Some(best));
+        self.tell_in_sync();
+        pass
+    }
+
+    /// Brings the pool up to the node's, if it is time, and publishes it with our tip.
+    async fn pass(&mut self, node: &Arc<Node>) -> Result<Pass, Trouble> {
+        if self.passes.is_resting() {
+            return Ok(Pass::Resting);
+        }
         let view = self.view_of_store()?;
-        let (format, limit) = (*self.store().format(), self.options.mempool_bytes);
-        let pass = pass(&node, &view, format, &mut self.mempool, limit).await;
+        let pass = self.passes.pass(node, &view).await;
         if pass.is_ok() {
             self.index.pool_heard();
         }
         self.passed = match &pass {
             Ok(Pass::Whole) => true,
-            Ok(Pass::Unfinished) => false,
-            Ok(Pass::Moved) | Err(_) => self.passed,
+            Ok(Pass::Unread | Pass::Unfinished) => false,
+            Ok(Pass::Moved | Pass::Resting) | Err(_) => self.passed,
         };
-        self.publish(&view, true);
-        self.stand(Some(best));
+        // A pool that blocks were taken back from under is not shown before it was held against
+        // the chain.
+        if !self.passes.is_loose() {
+            self.publish(&view, true);
+        }
         Ok(pass?)
+    }
+
+    /// Logs that the index is in sync, the first time and after a while that it was not.
+    fn tell_in_sync(&mut self) {
+        if !self.index.standing().in_sync {
+            self.out_since.get_or_insert_with(Instant::now);
+            return;
+        }
+        let out = self.out_since.take().map(|since| since.elapsed());
+        if !self.was_in_sync || out.is_some_and(|out| out >= LONG_OUT) {
+            let standing = self.index.standing();
+            let (chain, height) = (self.index.chain().slug, standing.height);
+            tracing::info!(chain, height, "the index is in sync");
+        }
+        self.was_in_sync = true;
     }
 
     fn store(&self) -> MutexGuard<'_, Store> {
@@ -261,7 +307,7 @@ impl Sync {
                 tracing::warn!(chain = self.index.chain().slug, %error, "a note stays behind");
             }
         }
-        self.index.publish(view.with_mempool(Some(self.mempool.clone())));
+        self.index.publish(view.with_mempool(Some(self.passes.mempool().clone())));
     }
 
     /// Says how we stand with the node.
@@ -276,7 +322,7 @@ impl Sync {
             in_sync: at_best && self.passed,
             height: view.height(),
             best_hash: Some(view.hash().to_string()),
-            mempool_count: self.mempool.count(),
+            mempool_count: self.passes.mempool().count(),
             first_load: None,
             ..before
         });

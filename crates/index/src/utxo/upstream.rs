@@ -91,12 +91,28 @@ pub(crate) async fn block(node: &Arc<Node>, hash: &Hash32) -> Result<Bytes, Upst
     Ok(node.raw_block(&hash.to_string()).await?)
 }
 
-/// The ids of the mempool.
-pub(crate) async fn mempool(node: &Arc<Node>) -> Result<Vec<Hash32>, UpstreamError> {
+/// The list of the mempool, not read yet: it may be long.
+pub(crate) async fn mempool(node: &Arc<Node>) -> Result<Box<RawValue>, UpstreamError> {
+    Ok(node.call("getrawmempool", "[]", Weight::Internal).await?)
+}
+
+/// The ids of such a list.
+pub(crate) fn mempool_ids(list: &RawValue) -> Result<Vec<Hash32>, UpstreamError> {
     let method = "getrawmempool";
-    let text = node.call(method, "[]", Weight::Internal).await?;
-    let ids: Vec<&str> = read(method, &text)?;
+    let ids: Vec<&str> = read(method, list)?;
     ids.into_iter().map(|id| hash(method, id)).collect()
+}
+
+/// Whether transactions still wait, as far as the node says.
+pub(crate) async fn still_wait(
+    node: &Arc<Node>,
+    ids: &[Hash32],
+) -> Result<Vec<bool>, UpstreamError> {
+    let calls: Vec<(&str, String)> =
+        ids.iter().map(|id| ("getmempoolentry", format!("[\"{id}\"]"))).collect();
+    let answers = node.call_batch(&calls, Weight::Internal).await?;
+    // -5: it is not in the mempool. Any other answer says nothing of that.
+    Ok(answers.into_iter().map(|answer| !answer.is_err_and(|error| error.code == -5)).collect())
 }
 
 /// The hash of the best block.

@@ -6,9 +6,10 @@
 use std::sync::Arc;
 
 use chain::Hash32;
-use chain::utxo::OutPoint;
+use chain::utxo::{Format, OutPoint};
 
 use super::block_row::BlockRow;
+use super::effects::Rules;
 use super::heights::Heights;
 use super::mempool::Mempool;
 use super::record::{BaseInput, OutputRecord, TransactionRecord};
@@ -31,6 +32,7 @@ pub struct View {
     heights: Heights,
     snapshot: Arc<Snapshot>,
     key: HashKey,
+    format: Format,
     mempool: Option<Mempool>,
 }
 
@@ -108,10 +110,10 @@ impl View {
     pub fn of(store: &Store) -> Option<View> {
         let tip = store.tip()?;
         let snapshot = Arc::new(store.db().snapshot());
-        let (heights, key) = (store.heights().clone(), *store.key());
+        let (heights, key, format) = (store.heights().clone(), *store.key(), *store.format());
         // A row that cannot be read is told by whoever asks for the block itself.
         let bits = store.block(tip.height).ok().flatten().map(|block| block.bits);
-        Some(View { tip, bits, heights, snapshot, key, mempool: None })
+        Some(View { tip, bits, heights, snapshot, key, format, mempool: None })
     }
 
     /// The same tip with another mempool; none where the node is not heard.
@@ -122,6 +124,7 @@ impl View {
             heights: self.heights.clone(),
             snapshot: Arc::clone(&self.snapshot),
             key: self.key,
+            format: self.format,
             mempool,
         }
     }
@@ -134,8 +137,9 @@ impl View {
         self.reader(Tier::Any)
     }
 
-    pub(crate) fn key(&self) -> &HashKey {
-        &self.key
+    /// How its scripts are named, and which outputs count.
+    pub(crate) fn rules(&self) -> Rules<'_> {
+        Rules { key: &self.key, format: &self.format }
     }
 
     /// Height of the tip.

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says with a panic what went wrong")]
 
 mod killed;
+mod listed;
 mod mweb;
 mod outage;
 mod pool;

@@ -34,6 +34,7 @@ pub fn options() -> SyncOptions {
         bulk_from: u32::MAX,
         load: LoadOptions { table_bytes: 8 << 20, run_bytes: 4 << 20, ..LoadOptions::default() },
         least_free_bytes: 64 << 20,
+        mempool_every: Duration::from_millis(50),
         ..SyncOptions::default()
     }
 }

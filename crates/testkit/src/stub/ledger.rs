@@ -56,6 +56,10 @@ pub(super) struct Ledger {
     pruned_below: u32,
     /// Blocks whose bytes are given with the last one wrong.
     spoilt: HashSet<u32>,
+    /// Waiting transactions that are listed and not given.
+    withheld: HashSet<Hash32>,
+    /// Ids that are listed with those that wait, of which there is nothing.
+    made_up: Vec<Hash32>,
 }
 
 impl Ledger {
@@ -78,6 +82,8 @@ impl Ledger {
             pool_sequence: 1,
             pruned_below: 0,
             spoilt: HashSet::new(),
+            withheld: HashSet::new(),
+            made_up: Vec::new(),
         };
         ledger.push(header, genesis);
         Ok(ledger)
@@ -128,6 +134,21 @@ impl Ledger {
         self.spoilt = heights.iter().copied().collect();
     }
 
+    /// Lists these waiting transactions and does not give them, from now on.
+    pub(super) fn withhold(&mut self, txids: &[Hash32]) {
+        self.withheld = txids.iter().copied().collect();
+    }
+
+    /// Lists these ids with those that wait, from now on.
+    pub(super) fn make_up(&mut self, txids: &[Hash32]) {
+        self.made_up = txids.to_vec();
+    }
+
+    /// The ids of the mempool as they are listed.
+    pub(super) fn listed(&self) -> impl Iterator<Item = &Hash32> {
+        self.pool.iter().map(|(txid, _)| txid).chain(&self.made_up)
+    }
+
     /// The bytes of a block as they are given.
     pub(super) fn given(&self, block: &Stored) -> Bytes {
         if !self.spoilt.contains(&block.height) {
@@ -156,6 +177,7 @@ impl Ledger {
     /// A transaction, and the block that it is in.
     pub(super) fn transaction(&self, txid: &Hash32) -> Option<(Option<Hash32>, Bytes)> {
         let waiting = self.pool.iter().find(|(id, _)| id == txid);
+        let waiting = waiting.filter(|(id, _)| !self.withheld.contains(id));
         if let Some((_, raw)) = waiting {
             return Some((None, raw.clone()));
         }

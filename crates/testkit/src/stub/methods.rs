@@ -41,6 +41,7 @@ pub(super) fn call(shared: &Shared, method: &str, params: &[Value]) -> Outcome {
         "getblockheader" => blocks::block_header(&ledger, params),
         "getblock" => blocks::block(shared, ledger, params),
         "getrawmempool" => transactions::raw_pool(shared, &ledger, params),
+        "getmempoolentry" => transactions::pool_entry(&ledger, params),
         "getmempoolinfo" => Ok(transactions::pool_info(&ledger)),
         "getrawtransaction" => transactions::raw_transaction(&ledger, params),
         "gettxoutsetinfo" => unspent_info(shared, &ledger),

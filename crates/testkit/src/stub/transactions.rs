@@ -19,7 +19,7 @@ const NO_TRANSACTION: Outcome = Err((
 /// `getrawmempool`.
 pub(super) fn raw_pool(shared: &Shared, ledger: &Ledger, params: &[Value]) -> Outcome {
     let flag = |place: usize| params.get(place).and_then(Value::as_bool).unwrap_or(false);
-    let ids = ledger.pool().iter().map(|(txid, _)| txid.to_string());
+    let ids = ledger.listed().map(ToString::to_string);
     if params.len() > 1 && !shared.options.mempool_sequence {
         return Err((MISC, "getrawmempool ( verbose )"));
     }
@@ -41,6 +41,14 @@ pub(super) fn raw_pool(shared: &Shared, ledger: &Ledger, params: &[Value]) -> Ou
         }
     };
     Ok(listed.to_string())
+}
+
+/// `getmempoolentry`.
+pub(super) fn pool_entry(ledger: &Ledger, params: &[Value]) -> Outcome {
+    let txid = hash_of(params.first())?;
+    let found = ledger.pool().iter().find(|(id, _)| *id == txid);
+    let (_, raw) = found.ok_or((NOT_FOUND, "Transaction not in mempool"))?;
+    Ok(json!({ "vsize": raw.len(), "time": 0, "height": ledger.height() }).to_string())
 }
 
 /// `getmempoolinfo`.

@@ -12,6 +12,7 @@ use node::Node;
 
 use super::{Sync, Trouble};
 use crate::IndexError;
+use crate::utxo::admission::hold_against;
 use crate::utxo::half_done::HalfDone;
 use crate::utxo::tip::Tip;
 use crate::utxo::upstream::{self, Best, UpstreamError};
@@ -126,6 +127,7 @@ impl Sync {
                 store.disconnect()
             };
             let tip = blocking(disconnect).await?;
+            self.passes.loosen();
             height = tip.map_or(0, |tip| tip.height);
         }
         Ok(())
@@ -194,7 +196,13 @@ impl Sync {
 
     async fn connect(&mut self, hash: Hash32, raw: Bytes, best: Best) -> Result<(), Trouble> {
         let store = Arc::clone(&self.store);
-        let mut mempool = self.mempool.clone();
+        let mut mempool = self.passes.mempool().clone();
+        let (held_at, is_loose) = (self.held_at, self.passes.is_loose());
+        // At the node's best after a reorganisation the pool is brought up first.
+        let is_shown = move |height: u32| match held_at {
+            None => true,
+            Some(held_at) => height >= held_at && hash != best.hash,
+        };
         let connect = move || {
             let mut store = store.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let height = store.tip().map_or(0, |tip| tip.height + 1);
@@ -209,19 +217,20 @@ impl Sync {
             }
             store.connect(&block)?;
             mempool.confirm(&block);
-            Ok((View::of(&store), mempool))
+            let view = View::of(&store).filter(|view| is_shown(view.height()));
+            if let Some(view) = view.as_ref().filter(|_| is_loose) {
+                hold_against(&mut mempool, view)?;
+            }
+            Ok((view, mempool))
         };
         let (view, mempool) = match blocking(connect).await {
             Err(Trouble::Index(IndexError::NotNext { .. })) => return Err(Trouble::Changed),
             other => other?,
         };
-        self.mempool = mempool;
+        self.passes.moved_to(mempool);
         if let Some(view) = view {
-            // At the node's best after a reorganisation the pool is brought up first.
-            let at_best = view.hash() == best.hash;
-            if !(at_best && self.held_at.is_some()) {
-                self.publish(&view, false);
-            }
+            self.passes.tighten();
+            self.publish(&view, false);
             self.stand(None);
         }
         Ok(())

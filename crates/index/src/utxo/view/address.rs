@@ -17,6 +17,9 @@ use crate::utxo::script_id::ScriptId;
 use crate::utxo::totals::Totals;
 use crate::{ReadError, Tier};
 
+/// So many waiting transactions are skipped at once.
+const CACHED_SKIP: u64 = 2000;
+
 /// What an address adds up to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressTotals {
@@ -112,7 +115,7 @@ impl View {
             unconfirmed: pool.map(|pool| Unconfirmed {
                 received: pool.received,
                 sent: pool.sent,
-                tx_count: pool.order.len() as u64,
+                tx_count: pool.order.size() as u64,
             }),
         }))
     }
@@ -143,15 +146,18 @@ impl View {
         count: u64,
     ) -> Result<Option<History>, ReadError> {
         let Some(Used { id, totals, pool }) = self.used(script, tier)? else { return Ok(None) };
-        let waiting = pool.map_or(&[][..], |pool| &pool.order);
-        let in_pool = waiting.len() as u64;
-        let first = usize::try_from(from).unwrap_or(usize::MAX).min(waiting.len());
-        let last = usize::try_from(from.saturating_add(count)).unwrap_or(usize::MAX);
-        let waiting = &waiting[first..last.min(waiting.len())];
+        let in_pool = pool.map_or(0, |pool| pool.order.size() as u64);
+        let first = from.min(in_pool);
+        // They are walked through one by one.
+        if tier == Tier::Cached && pool.is_some() && first > CACHED_SKIP {
+            return Err(ReadError::Cold);
+        }
+        let shown = count.min(in_pool - first);
+        let waiting = pool.into_iter().flat_map(|pool| pool.order.iter());
+        let waiting = waiting.skip(first as usize).take(shown as usize).map(Turn::txid);
         let skipped = from.saturating_sub(in_pool);
-        let wanted = count - waiting.len() as u64;
-        let txnums = self.txnums(self.reader(tier), id, &totals, skipped, wanted)?;
-        let transactions = self.page(tier, waiting.iter().map(Turn::txid), &txnums)?;
+        let txnums = self.txnums(self.reader(tier), id, &totals, skipped, count - shown)?;
+        let transactions = self.page(tier, waiting, &txnums)?;
         Ok(Some(History { tx_count: totals.tx_count + in_pool, transactions }))
     }
 
