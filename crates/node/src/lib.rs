@@ -41,6 +41,6 @@ pub use gate::{Lease, Weight};
 pub use health::Standing;
 pub use inspect::{Inspection, Offer, inspect};
 pub use node::{Node, Route};
-pub use pool::Pool;
+pub use pool::{Pool, Renewed};
 pub use secret::Secret;
 pub use state::NodeState;

@@ -94,14 +94,18 @@ impl Pool {
     ///
     /// # Errors
     /// Those of `new`; the pool stays as it was.
-    pub fn reload(&self, config: PoolConfig) -> Result<(), PoolError> {
-        let mut running = self.running();
+    pub fn reload(self: &Arc<Pool>, config: PoolConfig) -> Result<(), PoolError> {
+        self.renewed(config).map(Renewed::put)
+    }
+
+    /// Makes ready what a changed configuration asks for and changes nothing yet, so that several
+    /// pools change together or not at all.
+    ///
+    /// # Errors
+    /// Those of `new`.
+    pub fn renewed(self: &Arc<Pool>, config: PoolConfig) -> Result<Renewed, PoolError> {
         let set = Set::new(self.chain, self.network, config, Some(&self.set.load()), &self.flows)?;
-        self.set.store(Arc::new(set));
-        if running.runtime.is_some() {
-            self.match_tasks(&mut running);
-        }
-        Ok(())
+        Ok(Renewed { pool: Arc::clone(self), set: Arc::new(set) })
     }
 
     /// The node for the next call, among those that were not tried: the least loaded of those
@@ -197,6 +201,35 @@ impl Pool {
 
     fn running(&self) -> MutexGuard<'_, Running> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A changed list of nodes that is ready and not yet put to use.
+pub struct Renewed {
+    pool: Arc<Pool>,
+    set: Arc<Set>,
+}
+
+impl Renewed {
+    /// Puts it to use for the next calls.
+    pub fn put(self) {
+        let Renewed { pool, set } = self;
+        let mut running = pool.running();
+        pool.set.store(set);
+        if running.runtime.is_some() {
+            pool.match_tasks(&mut running);
+        }
+    }
+
+    /// The pool that it is for.
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+}
+
+impl std::fmt::Debug for Renewed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "changed nodes of {}", self.pool.chain.slug)
     }
 }
 
