@@ -11,6 +11,7 @@ use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use x509_parser::prelude::{ASN1Time, FromDer, X509Certificate};
 
 /// The certificate of a listener; clones share it, so that one reload reaches all.
 #[derive(Clone)]
@@ -19,19 +20,30 @@ pub struct Tls(Arc<Files>);
 struct Files {
     cert: PathBuf,
     key: PathBuf,
-    config: ArcSwap<ServerConfig>,
+    usable: ArcSwap<Usable>,
+}
+
+/// A certificate as it was read.
+struct Usable {
+    config: Arc<ServerConfig>,
+    validity: Option<Validity>,
 }
 
 /// A certificate that was read again and not yet put to use.
 pub struct Renewed {
     files: Arc<Files>,
-    config: Arc<ServerConfig>,
+    usable: Usable,
 }
 
 impl Renewed {
     /// Puts it to use for new connections.
     pub fn put(self) {
-        self.files.config.store(self.config);
+        self.files.usable.store(Arc::new(self.usable));
+    }
+
+    /// Why clients will not take it at this moment, if they look when it holds.
+    pub fn out_of_date(&self) -> Option<String> {
+        out_of_date(&self.files.cert, self.usable.validity)
     }
 }
 
@@ -70,8 +82,8 @@ impl Tls {
     /// # Errors
     /// [`TlsError`] if either cannot be read, or they do not belong together.
     pub fn load(cert: &Path, key: &Path) -> Result<Tls, TlsError> {
-        let config = ArcSwap::from_pointee(read(cert, key)?);
-        Ok(Tls(Arc::new(Files { cert: cert.to_owned(), key: key.to_owned(), config })))
+        let usable = ArcSwap::from_pointee(read(cert, key)?);
+        Ok(Tls(Arc::new(Files { cert: cert.to_owned(), key: key.to_owned(), usable })))
     }
 
     /// Reads the same files again; new connections get the new certificate.
@@ -88,11 +100,17 @@ impl Tls {
     /// # Errors
     /// As [`Tls::load`].
     pub fn renewed(&self) -> Result<Renewed, TlsError> {
-        Ok(Renewed { config: Arc::new(read(&self.0.cert, &self.0.key)?), files: self.0.clone() })
+        Ok(Renewed { usable: read(&self.0.cert, &self.0.key)?, files: self.0.clone() })
+    }
+
+    /// Why clients will not take the certificate in use at this moment, if they look when it holds:
+    /// it is past its end, or before its beginning.
+    pub fn out_of_date(&self) -> Option<String> {
+        out_of_date(&self.0.cert, self.0.usable.load().validity)
     }
 
     pub(crate) fn config(&self) -> Arc<ServerConfig> {
-        self.0.config.load_full()
+        Arc::clone(&self.0.usable.load().config)
     }
 }
 
@@ -102,7 +120,35 @@ impl std::fmt::Debug for Tls {
     }
 }
 
-fn read(cert: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
+/// From when until when a certificate holds.
+#[derive(Clone, Copy)]
+struct Validity {
+    from: ASN1Time,
+    until: ASN1Time,
+}
+
+impl Validity {
+    /// Of the leaf; none where its form is not known here, which is no reason not to use it.
+    fn of(leaf: &CertificateDer<'_>) -> Option<Validity> {
+        let (_, leaf) = X509Certificate::from_der(leaf).ok()?;
+        Some(Validity { from: leaf.validity().not_before, until: leaf.validity().not_after })
+    }
+}
+
+fn out_of_date(cert: &Path, validity: Option<Validity>) -> Option<String> {
+    let (validity, now) = (validity?, ASN1Time::now());
+    let told =
+        |what: &str, when: ASN1Time| format!("certificate {}: {what} {when}", cert.display());
+    if now < validity.from {
+        Some(told("does not hold before", validity.from))
+    } else if now > validity.until {
+        Some(told("held until", validity.until))
+    } else {
+        None
+    }
+}
+
+fn read(cert: &Path, key: &Path) -> Result<Usable, TlsError> {
     let unusable = |reason: String| TlsError::Certificate { path: cert.to_owned(), reason };
     let chain = CertificateDer::pem_file_iter(cert)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
@@ -110,6 +156,7 @@ fn read(cert: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
     if chain.is_empty() {
         return Err(unusable("holds no certificate in PEM form".into()));
     }
+    let validity = chain.first().and_then(Validity::of);
     let key_der = PrivateKeyDer::from_pem_file(key)
         .map_err(|error| TlsError::Key { path: key.to_owned(), reason: error.to_string() })?;
     let pair = |source| TlsError::Pair { path: cert.to_owned(), source };
@@ -120,5 +167,5 @@ fn read(cert: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
         .with_single_cert(chain, key_der)
         .map_err(pair)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
+    Ok(Usable { config: Arc::new(config), validity })
 }
