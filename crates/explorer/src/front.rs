@@ -123,6 +123,10 @@ async fn walk(
 async fn ask(question: &Question<'_>, state: &State) -> Result<Bytes, Refusal> {
     match &question.service.index {
         Some(ChainIndex::Utxo(index)) => utxo::answer(question, index, &state.reads).await,
+        Some(ChainIndex::Stopped(_)) => Err(Refusal::unavailable(
+            "the index of this chain is stopped; its operator knows why",
+            60,
+        )),
         None => Err(Refusal::unavailable("this chain is not indexed here yet", 3600)),
     }
 }

@@ -5,20 +5,22 @@
 //! chain has an index is asked here and nowhere else.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use chain::utxo::Layout;
 use chain::{Chain, Family, Network};
 use node::Pool;
 
 use crate::utxo::{self, SyncOptions};
-use crate::{IndexError, Memory, Standing};
+use crate::{IndexError, Memory, Standing, Stopped};
 
 /// The running index of one chain.
 #[derive(Clone)]
 pub enum ChainIndex {
     /// Of a chain whose transactions spend earlier outputs.
     Utxo(Arc<utxo::Index>),
+    /// One that could not be opened; its chain is not answered for.
+    Stopped(Arc<Stopped>),
 }
 
 impl ChainIndex {
@@ -53,10 +55,61 @@ impl ChainIndex {
         }
     }
 
+    /// Whether a folder may become the index of that chain: it is one already, or holds nothing, or
+    /// nothing that can be read.
+    ///
+    /// # Errors
+    /// `Stranger`: it holds something else.
+    pub fn may_be(
+        dir: &Path,
+        chain: &'static Chain,
+        network: &'static Network,
+    ) -> Result<(), IndexError> {
+        let (found, wanted) = match chain.family {
+            Family::Utxo => (utxo::Store::identity(dir), utxo::Identity::new(chain, network)),
+            Family::Account | Family::Ring => return Ok(()),
+        };
+        match found {
+            Ok(Some(found)) if found != wanted => Err(IndexError::Stranger {
+                dir: dir.to_owned(),
+                found: found.to_string(),
+                wanted: wanted.to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a process has the index in a folder open.
+    pub fn is_open(dir: &Path, chain: &'static Chain) -> bool {
+        match chain.family {
+            Family::Utxo => utxo::Store::is_open(dir),
+            Family::Account | Family::Ring => false,
+        }
+    }
+
+    /// What stands in the place of an index of the pool's chain that cannot be opened. Whatever can
+    /// be read of it is served as it is, unless it is damaged; nothing is written.
+    pub fn stopped(
+        dir: &Path,
+        pool: &Arc<Pool>,
+        memory: &Memory,
+        error: &IndexError,
+    ) -> ChainIndex {
+        let (chain, network, why) = (pool.chain(), pool.network(), error.to_string());
+        if chain.family == Family::Utxo
+            && !error.is_damage()
+            && let Ok(store) = utxo::Store::open_read_only(dir, chain, network, memory)
+        {
+            return ChainIndex::Utxo(utxo::Index::hold(store, why));
+        }
+        ChainIndex::Stopped(Arc::new(Stopped::new(chain, network, why)))
+    }
+
     /// The chain.
     pub fn chain(&self) -> &'static Chain {
         match self {
             ChainIndex::Utxo(index) => index.chain(),
+            ChainIndex::Stopped(index) => index.chain(),
         }
     }
 
@@ -64,6 +117,7 @@ impl ChainIndex {
     pub fn network(&self) -> &'static Network {
         match self {
             ChainIndex::Utxo(index) => index.network(),
+            ChainIndex::Stopped(index) => index.network(),
         }
     }
 
@@ -71,6 +125,7 @@ impl ChainIndex {
     pub fn standing(&self) -> Standing {
         match self {
             ChainIndex::Utxo(index) => index.standing(),
+            ChainIndex::Stopped(index) => index.standing(),
         }
     }
 
@@ -78,18 +133,20 @@ impl ChainIndex {
     pub fn is(&self, other: &ChainIndex) -> bool {
         match (self, other) {
             (ChainIndex::Utxo(one), ChainIndex::Utxo(other)) => Arc::ptr_eq(one, other),
+            (ChainIndex::Stopped(one), ChainIndex::Stopped(other)) => Arc::ptr_eq(one, other),
+            _ => false,
         }
     }
 
-    /// A copy of the index in a new folder, with hard links where both are on one disk.
+    /// A copy of the index in a new folder, with hard links where both are on one disk. Holds up
+    /// nothing but its caller.
     ///
     /// # Errors
-    /// The folder is there already, or the disk is full.
+    /// The folder is there already, or the disk is full; the first load runs; the index is stopped.
     pub fn backup(&self, dir: &Path) -> Result<(), IndexError> {
         match self {
-            ChainIndex::Utxo(index) => {
-                index.store().lock().unwrap_or_else(PoisonError::into_inner).backup(dir)
-            }
+            ChainIndex::Utxo(index) => index.backup(dir),
+            ChainIndex::Stopped(_) => Err(IndexError::failed("it is stopped")),
         }
     }
 
@@ -97,6 +154,7 @@ impl ChainIndex {
     pub async fn stop(&self) {
         match self {
             ChainIndex::Utxo(index) => index.stop().await,
+            ChainIndex::Stopped(_) => {}
         }
     }
 }

@@ -260,10 +260,23 @@ fn read_error(error: rocksdb::Error) -> ReadError {
 
 fn not_opened(dir: &Path, error: &rocksdb::Error) -> IndexError {
     let problem = error.to_string();
-    if problem.contains("lock") {
-        return IndexError::InUse { dir: dir.to_owned() };
+    match error.kind() {
+        ErrorKind::IOError if is_held(dir, &problem) => IndexError::InUse { dir: dir.to_owned() },
+        ErrorKind::Corruption => IndexError::damaged(format!("{}: {problem}", dir.display())),
+        _ => IndexError::File { path: dir.to_owned(), problem },
     }
-    IndexError::File { path: dir.to_owned(), problem }
+}
+
+/// Whether the engine says that somebody has the store open, in its own words (`LockFile` and
+/// `LockHelper` of its `env/fs_posix.cc`): another process, or this one. Other troubles with that
+/// file, and words such as "block", are something else.
+fn is_held(dir: &Path, problem: &str) -> bool {
+    let lock = dir.join("LOCK");
+    let elsewhere =
+        format!("IO error: While lock file: {}: Resource temporarily unavailable", lock.display());
+    let here = problem.starts_with("IO error: lock hold by current process, ")
+        && problem.ends_with(&format!(": {}: No locks available", lock.display()));
+    here || problem == elsewhere
 }
 
 #[cfg(test)]

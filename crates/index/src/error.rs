@@ -109,6 +109,12 @@ pub enum IndexError {
 }
 
 impl IndexError {
+    /// Whether what is on the disk is not what was written: it stays so until the index is made
+    /// anew.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, IndexError::Read(ReadError::Damaged(_)))
+    }
+
     /// What a row that makes no sense is told as.
     pub(crate) fn damaged(text: impl Into<String>) -> IndexError {
         IndexError::Read(ReadError::Damaged(text.into()))

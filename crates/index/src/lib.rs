@@ -10,9 +10,11 @@ mod error;
 mod room;
 mod row;
 mod standing;
+mod stopped;
 pub mod utxo;
 
 pub use chain_index::ChainIndex;
 pub use db::Memory;
 pub use error::{IndexError, ReadError, Tier};
 pub use standing::{FirstLoad, Standing};
+pub use stopped::Stopped;

@@ -14,6 +14,7 @@ mod disconnect;
 mod effects;
 mod half_done;
 mod heights;
+mod held;
 mod history;
 mod identity;
 mod index;

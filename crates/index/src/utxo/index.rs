@@ -3,6 +3,7 @@
 //! Leaves moving the tip to `sync`. Invariant: one atomic pointer holds tip, snapshot and mempool
 //! (decision E7); whoever loads it sees one moment.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,7 +15,9 @@ use tokio::task::JoinHandle;
 
 use super::store::Store;
 use super::view::View;
+use crate::IndexError;
 use crate::Standing;
+use crate::db::Db;
 
 /// Data of the mempool is shown so long after the node was heard last (decision E11).
 const POOL_LIVES: Duration = Duration::from_secs(60);
@@ -28,6 +31,8 @@ pub struct Index {
     view: ArcSwapOption<View>,
     standing: ArcSwap<Standing>,
     store: Arc<Mutex<Store>>,
+    /// The same rows, for what needs no turn.
+    db: Arc<Db>,
     born: Instant,
     /// Milliseconds after `born` at which the node was heard last; 0: never.
     heard_ms: AtomicU64,
@@ -43,12 +48,14 @@ impl Index {
         network: &'static Network,
         store: Arc<Mutex<Store>>,
     ) -> Index {
+        let db = Arc::clone(store.lock().unwrap_or_else(PoisonError::into_inner).db());
         Index {
             chain,
             network,
             view: ArcSwapOption::empty(),
             standing: ArcSwap::from_pointee(Standing::default()),
             store,
+            db,
             born: Instant::now(),
             heard_ms: AtomicU64::new(0),
             pool_heard_ms: AtomicU64::new(0),
@@ -70,6 +77,19 @@ impl Index {
     /// The rows on disk, which a round of the sync may hold for as long as a block takes.
     pub fn store(&self) -> &Arc<Mutex<Store>> {
         &self.store
+    }
+
+    /// A copy of the index in a new folder, as it is at some block; whoever connects blocks goes
+    /// on meanwhile.
+    ///
+    /// # Errors
+    /// The first load runs, so that there is nothing whole to copy; the folder is there already;
+    /// the disk is full.
+    pub fn backup(&self, dir: &Path) -> Result<(), IndexError> {
+        if self.view.load().is_none() {
+            return Err(IndexError::failed("the first load runs; there is nothing to copy yet"));
+        }
+        self.db.checkpoint(dir)
     }
 
     /// The tip with its mempool; none while the first load runs. The mempool is left out once the

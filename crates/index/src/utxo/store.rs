@@ -118,6 +118,13 @@ impl Store {
         read_identity(&db)
     }
 
+    /// Whether a process has the index in a folder open, be it this one.
+    pub fn is_open(dir: &Path) -> bool {
+        let memory = Memory::new(8 << 20, 8 << 20);
+        dir.join("CURRENT").exists()
+            && matches!(Db::open(dir, &TABLES, &memory).err(), Some(IndexError::InUse { .. }))
+    }
+
     fn load_heights(&mut self) -> Result<(), IndexError> {
         let Some(tip) = self.tip else { return Ok(()) };
         let mut before: Option<Tip> = None;

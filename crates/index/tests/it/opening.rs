@@ -89,3 +89,59 @@ fn a_backup_is_the_same_index() {
     assert_eq!((difference.table, difference.first.is_none()), ("meta", true));
     assert!(difference.to_string().starts_with("meta 746970: no row against "));
 }
+
+/// Files of a store in which a byte that was changed keeps it from opening.
+fn files_that_matter(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let matters = |path: &std::path::PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.starts_with("MANIFEST") || name.ends_with(".sst")
+    };
+    let files: Vec<_> = entries.filter(matters).collect();
+    assert!(files.len() > 1, "{files:?}");
+    files
+}
+
+#[test]
+fn damage_is_told_as_damage_and_never_as_use_by_another_process() {
+    let rig = Rig::forged("btc");
+    let Rig { store, dir } = rig;
+    drop(store);
+    // Opened once more, so that its rows are in files.
+    drop(open(dir.path(), "btc", "regtest", None).unwrap());
+    for file in files_that_matter(dir.path()) {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let size = std::fs::metadata(&file).unwrap().len() as usize;
+        let mut told = 0;
+        for place in (0..size).step_by(size / 30 + 1) {
+            let copy = tempfile::tempdir().unwrap();
+            for entry in std::fs::read_dir(dir.path()).unwrap().map(Result::unwrap) {
+                std::fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+            }
+            let mut bytes = std::fs::read(&file).unwrap();
+            bytes[place] ^= 0x55;
+            std::fs::write(copy.path().join(name), bytes).unwrap();
+            // A change of a byte that is not looked at keeps nothing from opening.
+            let Some(error) = open(copy.path(), "btc", "regtest", None).err() else { continue };
+            told += u32::from(error.is_damage());
+            assert!(!matches!(error, IndexError::InUse { .. }), "{name}: {error}");
+        }
+        assert!(told > 0 || !name.starts_with("MANIFEST"), "no damage of {name} was told");
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_opened_is_in_use_only_if_somebody_has_it_open() {
+    let rig = Rig::forged("btc");
+    assert!(Store::is_open(rig.dir.path()));
+    let Rig { store, dir } = rig;
+    drop(store);
+    assert!(!Store::is_open(dir.path()));
+    assert!(!Store::is_open(&dir.path().join("nothing")));
+    // The name of a folder says nothing.
+    let odd = tempfile::tempdir().unwrap();
+    let block = odd.path().join("block lock hold by current process");
+    std::fs::write(&block, "a file").unwrap();
+    let error = open(&block, "btc", "regtest", None).err().unwrap();
+    assert!(matches!(error, IndexError::File { .. }), "{error}");
+}
