@@ -92,7 +92,8 @@ async fn demo(
         started = start => started?,
         () = signals.end() => return Ok(ExitCode::SUCCESS),
     };
-    let gateway = format!("http://{}", house.gateway_address());
+    let gateway = house.gateway_address().map(|address| format!("http://{address}"));
+    let gateway = gateway.unwrap_or_default();
     let address = house.explorer_address();
     let explorer = address.map(|address| format!("http://{address}")).unwrap_or_default();
     let samples = match address {

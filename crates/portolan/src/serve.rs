@@ -17,6 +17,7 @@ mod signals;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use crate::cli::ServiceName;
 use crate::config::Config;
@@ -28,6 +29,9 @@ pub(crate) use explorers::index_dir;
 pub(crate) use health_page::is_usable;
 pub(crate) use house::{House, Services};
 pub(crate) use signals::{Signal, Signals};
+
+/// Between two attempts to open an index that could not be opened.
+const TRY_AGAIN: Duration = Duration::from_secs(10);
 
 /// Serves until a signal ends it.
 pub(crate) fn run(
@@ -56,17 +60,27 @@ async fn serve(
     let mut signals = Signals::new()?;
     let grace = config.drain_grace();
     let mut house = House::open(config, services).await?;
+    let mut again = tokio::time::interval(TRY_AGAIN);
     loop {
-        match signals.next().await {
-            Signal::Reload => {
-                let read = || Ok(Config::load(file.as_deref(), variables()?)?);
-                match read().and_then(|config| house.reload(config)) {
-                    Ok(()) => tracing::info!("took the new configuration"),
-                    Err(failure) => tracing::error!(%failure, "kept the old configuration"),
-                }
-            }
-            Signal::End => return Ok(end(house, signals, grace).await),
+        tokio::select! {
+            signal = signals.next() => match signal {
+                Signal::Reload => reload(&mut house, file.as_deref()).await,
+                Signal::End => return Ok(end(house, signals, grace).await),
+            },
+            _ = again.tick() => house.try_again().await,
         }
+    }
+}
+
+async fn reload(house: &mut House, file: Option<&Path>) {
+    let read = || Ok::<_, Failure>(Config::load(file, variables()?)?);
+    let taken = match read() {
+        Ok(config) => house.reload(config).await,
+        Err(failure) => Err(failure),
+    };
+    match taken {
+        Ok(()) => tracing::info!("took the new configuration"),
+        Err(failure) => tracing::error!(%failure, "kept the old configuration"),
     }
 }
 
@@ -74,15 +88,11 @@ async fn serve(
 /// indexes must be closed before the process ends. A stalled name look-up holds that up for two
 /// seconds at most.
 pub(crate) fn shut_down(runtime: tokio::runtime::Runtime) {
-    runtime.shutdown_timeout(std::time::Duration::from_secs(2));
+    runtime.shutdown_timeout(Duration::from_secs(2));
 }
 
 /// Drains; a second signal ends at once.
-pub(crate) async fn end(
-    house: House,
-    mut signals: Signals,
-    grace: std::time::Duration,
-) -> ExitCode {
+pub(crate) async fn end(house: House, mut signals: Signals, grace: Duration) -> ExitCode {
     tokio::select! {
         () = house.close(grace) => ExitCode::SUCCESS,
         () = signals.end() => {

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use index::utxo::{Identity, Store};
+use index::utxo::Store;
 use index::{ChainIndex, IndexError, Memory};
 use node::Pool;
 use serde::Serialize;
@@ -73,12 +73,9 @@ fn rebuild(config: &Config, slug: &str, output: Output) -> Result<ExitCode, Fail
     shut_down(runtime);
     made?;
     rebuilt::mark_ready(&config.store.dir, slug)?;
-    let in_place = match rebuilt::put_in_place(
-        &config.store.dir,
-        slug,
-        &Identity::new(served.chain, served.network),
-    ) {
-        Ok(()) => true,
+    let put = rebuilt::put_in_place(&config.store.dir, served.chain, served.network);
+    let in_place = match put {
+        Ok(_) => true,
         Err(IndexError::InUse { .. }) => false,
         Err(error) => return Err(Failure::new(error.to_string())),
     };

@@ -42,11 +42,12 @@ impl Health {
             return (StatusCode::METHOD_NOT_ALLOWED, TEXT, "only GET\n".into());
         }
         let pools = || self.chains.lock().unwrap_or_else(PoisonError::into_inner).pools().to_vec();
+        let indexes = || self.indexes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match path {
             "/healthz" => (StatusCode::OK, TEXT, "alive\n".into()),
             "/readyz" => {
-                let (ready, body) =
-                    readiness(self.drain.is_draining(), self.meter.store_answers(), &pools());
+                let (draining, store) = (self.drain.is_draining(), self.meter.store_answers());
+                let (ready, body) = readiness(draining, store, &pools(), &indexes());
                 let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
                 (status, JSON, body)
             }
@@ -54,8 +55,7 @@ impl Health {
                 let explorer = self.explorer.as_ref().map(|explorer| explorer.metrics().registry());
                 let services = [Some(self.gateway.metrics().registry()), explorer];
                 let services = services.into_iter().flatten();
-                let indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                (StatusCode::OK, PROMETHEUS, metrics(services, &pools(), &indexes))
+                (StatusCode::OK, PROMETHEUS, metrics(services, &pools(), &indexes()))
             }
             _ => (StatusCode::NOT_FOUND, TEXT, "only /healthz, /readyz, /metrics\n".into()),
         }

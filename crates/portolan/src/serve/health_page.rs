@@ -30,6 +30,9 @@ struct ChainState {
     usable: bool,
     height: Option<u64>,
     nodes: Vec<NodeView>,
+    /// How the explorer's index stands, where one is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<&'static str>,
 }
 
 /// One node.
@@ -48,8 +51,9 @@ pub(super) fn readiness(
     draining: bool,
     store_answers: bool,
     pools: &[Arc<Pool>],
+    kept: &[ChainIndex],
 ) -> (bool, String) {
-    let chains: Vec<ChainState> = pools.iter().map(|pool| chain_state(pool)).collect();
+    let chains: Vec<ChainState> = pools.iter().map(|pool| chain_state(pool, kept)).collect();
     let ready = !draining && store_answers && chains.iter().any(|chain| chain.usable);
     let page = Readiness {
         ready,
@@ -60,7 +64,8 @@ pub(super) fn readiness(
     (ready, serde_json::to_string(&page).unwrap_or_default() + "\n")
 }
 
-fn chain_state(pool: &Pool) -> ChainState {
+fn chain_state(pool: &Pool, kept: &[ChainIndex]) -> ChainState {
+    let index = kept.iter().find(|index| index.chain() == pool.chain());
     let states = pool.states();
     ChainState {
         chain: pool.chain().slug,
@@ -68,6 +73,16 @@ fn chain_state(pool: &Pool) -> ChainState {
         usable: states.iter().any(is_usable),
         height: pool.tip(),
         nodes: states.into_iter().map(node_view).collect(),
+        index: index.map(index_state),
+    }
+}
+
+/// How an index stands, in a word.
+fn index_state(index: &ChainIndex) -> &'static str {
+    match index.standing() {
+        standing if standing.stopped.is_some() => "stopped",
+        standing if standing.in_sync => "in sync",
+        _ => "behind",
     }
 }
 

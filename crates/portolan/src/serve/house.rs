@@ -3,23 +3,28 @@
 //! Puts store, nodes, gateway and listeners together. Leaves signals to its callers. Invariant: an
 //! address or a store that cannot be had fails the opening, not the first request.
 
+mod listeners;
+mod reload;
+
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use explorer::Explorer;
 use gateway::Gateway;
-use listen::{Drain, Limits, Phase, Tls};
+use index::ChainIndex;
+use listen::{Drain, Limits, Phase};
 use meter::{Clock, Meter, Service};
 use node::Pool;
 use tokio::task::JoinHandle;
 
 use super::chains::Chains;
 use super::control;
-use super::explorers::Explorers;
+use super::explorers::{Explorers, Wanted};
 use super::health::Health;
-use crate::config::{Config, ListenerTls};
+use crate::config::Config;
 use crate::failure::Failure;
+use listeners::{Certificates, Sockets};
 
 /// How long answers may still take once nothing new is served: the longest time of a call at the
 /// default limits (decision G17: 65 s with a grace of 5 s).
@@ -32,27 +37,29 @@ pub(crate) struct Services {
     pub(crate) explorer: bool,
 }
 
-/// The explorer and what it listens on.
+/// The explorer and its indexes.
 struct ExplorerRoom {
     explorer: Arc<Explorer>,
     indexes: Explorers,
-    /// The same indexes for the control socket.
+    /// The same indexes for the control socket and the metrics.
     shared: control::Indexes,
     _control: control::Control,
-    address: SocketAddr,
 }
 
 /// The services of a process.
 pub(crate) struct House {
+    /// What it was started with: some of it holds as long as it runs.
+    started: Config,
+    /// What was taken last.
     config: Config,
     meter: Arc<Meter>,
     gateway: Arc<Gateway>,
     explorer: Option<ExplorerRoom>,
     services: Services,
     chains: Arc<Mutex<Chains>>,
-    address: SocketAddr,
-    /// Every listener's certificate, with the listener's name.
-    certificates: Vec<(&'static str, Tls)>,
+    gateway_address: Option<SocketAddr>,
+    explorer_address: Option<SocketAddr>,
+    certificates: Certificates,
     drain: Drain,
     metrics_drain: Drain,
     listeners: Vec<JoinHandle<()>>,
@@ -65,21 +72,17 @@ impl House {
     /// # Errors
     /// No chain is configured, or something of this cannot be had.
     pub(crate) async fn open(config: Config, services: Services) -> Result<House, Failure> {
-        has_chains(&config, services)?;
+        can_serve(&config, services)?;
         let allowed = listen::connections_allowed();
-        let (dir, plans) = (config.store.dir.clone(), config.plans());
-        let metered = [
-            services.gateway.then_some(Service::Gateway),
-            services.explorer.then_some(Service::Explorer),
-        ];
-        let metered: Vec<Service> = metered.into_iter().flatten().collect();
-        let open = move || Meter::open(&dir, &metered, plans, Clock::system());
-        let meter = tokio::task::spawn_blocking(open).await??;
         let mut chains = Chains::default();
-        let on_gateway = chains.take(&config)?;
+        let prepared = chains.prepare(&config)?;
+        let sockets = Sockets::bind(&config, services)?;
+        let meter = open_meter(&config, services).await?;
+        let wanted = Wanted::of(&prepared);
+        let on_gateway = chains.take(prepared);
         let gateway = Gateway::new(Arc::clone(&meter), on_gateway, config.gateway.settings());
         let explorer = match services.explorer {
-            true => Some(explorer_room(&config, &meter, chains.pools())?),
+            true => Some(explorer_room(&config, &meter, wanted).await?),
             false => None,
         };
         let mut house = House {
@@ -88,121 +91,68 @@ impl House {
             explorer,
             services,
             chains: Arc::new(Mutex::new(chains)),
-            address: config.gateway.listen,
-            certificates: Vec::new(),
+            gateway_address: sockets.gateway.as_ref().map(|bound| bound.address),
+            explorer_address: sockets.explorer.as_ref().map(|bound| bound.address),
+            certificates: sockets.certificates(),
             drain: Drain::new(),
             metrics_drain: Drain::new(),
             listeners: Vec::new(),
             metrics_listener: None,
+            started: config.clone(),
             config,
         };
-        house.listen(allowed)?;
+        house.listen(sockets, allowed);
         Ok(house)
     }
 
-    fn listen(&mut self, allowed: usize) -> Result<(), Failure> {
-        if self.services.gateway {
-            self.listen_for_calls(allowed)?;
+    fn listen(&mut self, sockets: Sockets, allowed: usize) {
+        if let Some(bound) = sockets.gateway {
+            tracing::info!(address = %bound.address, "the gateway listens");
+            let gateway = Arc::clone(&self.gateway);
+            tokio::spawn(refuse_late(self.drain.clone(), move || gateway.set_refusing(true)));
+            let (limits, drain) = (self.config.gateway.limits(allowed), self.drain.clone());
+            self.listeners.push(bound.run(limits, Arc::clone(&self.gateway), drain));
         }
-        if self.explorer.is_some() {
-            self.listen_for_questions(allowed)?;
+        if let (Some(bound), Some(room)) = (sockets.explorer, &self.explorer) {
+            tracing::info!(address = %bound.address, "the explorer listens");
+            let explorer = Arc::clone(&room.explorer);
+            tokio::spawn(refuse_late(self.drain.clone(), move || explorer.set_refusing(true)));
+            let (limits, drain) = (self.config.explorer.limits(allowed), self.drain.clone());
+            self.listeners.push(bound.run(limits, Arc::clone(&room.explorer), drain));
         }
-        self.listen_for_metrics()
+        if let Some(bound) = sockets.metrics {
+            tracing::info!(address = %bound.address, "metrics and health listen");
+            let (health, drain) = (Arc::new(self.health()), self.metrics_drain.clone());
+            self.metrics_listener = Some(bound.run(Limits::default(), health, drain));
+        }
     }
 
-    fn listen_for_calls(&mut self, allowed: usize) -> Result<(), Failure> {
-        let config = &self.config.gateway;
-        let tls = certificate("gateway", config.tls_cert.as_ref(), config.tls_key.as_ref())?;
-        let socket = listen::bind("gateway", config.listen)?;
-        self.address = socket.local_addr()?;
-        let gateway = Arc::clone(&self.gateway);
-        tokio::spawn(refuse_late(self.drain.clone(), move || gateway.set_refusing(true)));
-        let gateway = Arc::clone(&self.gateway);
-        let (limits, drain) = (config.limits(allowed), self.drain.clone());
-        self.certificates.extend(tls.clone().map(|tls| ("gateway", tls)));
-        self.listeners.push(tokio::spawn(listen::run(socket, tls, limits, gateway, drain)));
-        tracing::info!(address = %self.address, "the gateway listens");
-        Ok(())
-    }
-
-    fn listen_for_questions(&mut self, allowed: usize) -> Result<(), Failure> {
-        let Some(room) = &mut self.explorer else { return Ok(()) };
-        let config = &self.config.explorer;
-        let tls = certificate("explorer", config.tls_cert.as_ref(), config.tls_key.as_ref())?;
-        let socket = listen::bind("explorer", config.listen)?;
-        room.address = socket.local_addr()?;
-        let explorer = Arc::clone(&room.explorer);
-        tokio::spawn(refuse_late(self.drain.clone(), move || explorer.set_refusing(true)));
-        let explorer = Arc::clone(&room.explorer);
-        let (limits, drain) = (config.limits(allowed), self.drain.clone());
-        self.certificates.extend(tls.clone().map(|tls| ("explorer", tls)));
-        self.listeners.push(tokio::spawn(listen::run(socket, tls, limits, explorer, drain)));
-        tracing::info!(address = %room.address, "the explorer listens");
-        Ok(())
-    }
-
-    fn listen_for_metrics(&mut self) -> Result<(), Failure> {
-        let Some(config) = &self.config.metrics else { return Ok(()) };
-        let tls = certificate("metrics", config.tls_cert.as_ref(), config.tls_key.as_ref())?;
-        let socket = listen::bind("metrics", config.listen)?;
-        tracing::info!(address = %socket.local_addr()?, "metrics and health listen");
-        let health = Health {
+    fn health(&self) -> Health {
+        Health {
             meter: Arc::clone(&self.meter),
             gateway: Arc::clone(&self.gateway),
             explorer: self.explorer.as_ref().map(|room| Arc::clone(&room.explorer)),
             chains: Arc::clone(&self.chains),
             indexes: self.explorer.as_ref().map(|it| Arc::clone(&it.shared)).unwrap_or_default(),
             drain: self.drain.clone(),
-        };
-        self.certificates.extend(tls.clone().map(|tls| ("metrics", tls)));
-        let (limits, drain) = (Limits::default(), self.metrics_drain.clone());
-        let running = listen::run(socket, tls, limits, Arc::new(health), drain);
-        self.metrics_listener = Some(tokio::spawn(running));
-        Ok(())
+        }
     }
 
-    /// Takes plans, nodes, limits and TLS files of a new configuration.
-    ///
-    /// # Errors
-    /// Something of it cannot be used; everything is as it was.
-    pub(crate) fn reload(&mut self, config: Config) -> Result<(), Failure> {
-        has_chains(&config, self.services)?;
-        let renewed = self.certificates.iter().map(|(_, tls)| tls.renewed());
-        let renewed = renewed.collect::<Result<Vec<_>, _>>()?;
-        let (services, pools) = {
-            let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
-            (chains.take(&config)?, chains.pools().to_vec())
-        };
-        if let Some(room) = &mut self.explorer {
-            let services = room.indexes.take(&config, &pools)?;
-            *room.shared.lock().unwrap_or_else(PoisonError::into_inner) = room.indexes.indexes();
-            room.explorer.reload(services, config.explorer.settings());
-        }
-        renewed.into_iter().for_each(listen::Renewed::put);
-        self.meter.set_plans(config.plans());
-        self.gateway.reload(services, config.gateway.settings());
-        for field in self.config.needs_restart(&config) {
-            tracing::warn!("{field} changed; that takes a restart");
-        }
-        self.config = config;
-        Ok(())
-    }
-
-    /// Where the gateway listens.
-    pub(crate) fn gateway_address(&self) -> SocketAddr {
-        self.address
+    /// Where the gateway listens, if it runs.
+    pub(crate) fn gateway_address(&self) -> Option<SocketAddr> {
+        self.gateway_address
     }
 
     /// Where the explorer listens, if it runs.
     pub(crate) fn explorer_address(&self) -> Option<SocketAddr> {
-        self.explorer.as_ref().map(|room| room.address)
+        self.explorer_address
     }
 
     /// Waits until every index is at its node's best block.
     pub(crate) async fn indexed(&self) {
         let indexes = self.explorer.as_ref().map(|room| room.indexes.indexes());
         for index in indexes.into_iter().flatten() {
-            while !index.standing().in_sync {
+            while !index.standing().in_sync && !matches!(index, ChainIndex::Stopped(_)) {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
@@ -216,12 +166,17 @@ impl House {
     }
 
     fn pools(&self) -> Vec<Arc<Pool>> {
-        self.chains.lock().unwrap_or_else(PoisonError::into_inner).pools().to_vec()
+        self.chains().pools().to_vec()
+    }
+
+    fn chains(&self) -> MutexGuard<'_, Chains> {
+        self.chains.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Drains: serves for `grace` more, lets answers in flight finish, saves the counters.
     pub(crate) async fn close(self, grace: Duration) {
         tracing::info!(grace_secs = grace.as_secs(), "draining");
+        let pools = self.pools();
         let cut = self.drain.end(grace, FINISH).await;
         if cut > 0 {
             tracing::warn!(answers = cut, "cut off answers that did not finish");
@@ -237,7 +192,6 @@ impl House {
         for index in self.explorer.iter().flat_map(|room| room.indexes.indexes()) {
             index.stop().await;
         }
-        let pools = self.chains.lock().unwrap_or_else(PoisonError::into_inner).pools().to_vec();
         pools.iter().for_each(|pool| pool.stop());
         let meter = self.meter;
         // A connection that was cut off may hold the meter a moment longer, so its end is not
@@ -257,47 +211,65 @@ async fn refuse_late(drain: Drain, refuse: impl FnOnce()) {
     refuse();
 }
 
-/// Each service that runs has a chain.
-fn has_chains(config: &Config, services: Services) -> Result<(), Failure> {
-    let gateway = !services.gateway || config.chain.values().any(|chain| chain.gateway);
-    let explorer = services.explorer && config.chain.values().any(|chain| chain.explorer);
-    match (gateway, explorer || services.gateway) {
-        (false, _) if !explorer => Err(Failure::new(
-            "no chain is configured for the gateway: give [chain.X] with its nodes, in ./portolan.toml \
-             or in the file that --config names",
-        )),
-        (_, false) => Err(Failure::new(
-            "no chain is configured for the explorer: give [chain.X] with its nodes, in ./portolan.toml \
-             or in the file that --config names",
-        )),
-        _ => Ok(()),
+/// Whether the services can serve anything by this configuration. Where one of two cannot, the log
+/// says so.
+///
+/// # Errors
+/// None can.
+fn can_serve(config: &Config, services: Services) -> Result<(), Failure> {
+    let served = config.served();
+    let gateway = served.iter().any(|chain| chain.gateway);
+    let explorer = served.iter().any(|chain| chain.explorer && ChainIndex::is_kept_of(chain.chain));
+    let idle = [
+        (services.gateway && !gateway, "gateway", "no chain is configured for the gateway"),
+        (
+            services.explorer && !explorer,
+            "explorer",
+            "no chain is configured for the explorer that this version keeps an index of",
+        ),
+    ];
+    let asked = [services.gateway, services.explorer].into_iter().filter(|asked| *asked).count();
+    let idle: Vec<_> = idle.into_iter().filter(|(idle, ..)| *idle).collect();
+    if idle.len() == asked {
+        let problems: Vec<&str> = idle.iter().map(|(.., problem)| *problem).collect();
+        return Err(Failure::new(format!(
+            "{}: give [chain.X] with its nodes, in ./portolan.toml or in the file that --config \
+             names",
+            problems.join("; ")
+        )));
     }
+    for (_, service, problem) in idle {
+        tracing::warn!(service, "{problem}; it listens and can answer nothing");
+    }
+    Ok(())
+}
+
+/// Opens the store of accounts, keys and usage.
+async fn open_meter(config: &Config, services: Services) -> Result<Arc<Meter>, Failure> {
+    let (dir, plans) = (config.store.dir.clone(), config.plans());
+    let metered = [
+        services.gateway.then_some(Service::Gateway),
+        services.explorer.then_some(Service::Explorer),
+    ];
+    let metered: Vec<Service> = metered.into_iter().flatten().collect();
+    let open = move || Meter::open(&dir, &metered, plans, Clock::system());
+    Ok(tokio::task::spawn_blocking(open).await??)
 }
 
 /// Opens the indexes and the explorer on them.
-fn explorer_room(
+async fn explorer_room(
     config: &Config,
     meter: &Arc<Meter>,
-    pools: &[Arc<Pool>],
+    wanted: Vec<Wanted>,
 ) -> Result<ExplorerRoom, Failure> {
-    let mut indexes = Explorers::new(config);
-    let services = indexes.take(config, pools)?;
-    let explorer = Explorer::new(Arc::clone(meter), services, config.explorer.settings());
-    let shared = Arc::new(Mutex::new(indexes.indexes()));
+    let shared = control::Indexes::default();
     let control = control::listen(&config.store.dir, Arc::clone(&shared))?;
-    let (explorer, address) = (Arc::new(explorer), config.explorer.listen);
-    Ok(ExplorerRoom { explorer, indexes, shared, _control: control, address })
-}
-
-/// The certificate of a listener, if it has one.
-fn certificate(
-    listener: &str,
-    cert: Option<&std::path::PathBuf>,
-    key: Option<&std::path::PathBuf>,
-) -> Result<Option<Tls>, Failure> {
-    let pair = ListenerTls::pair(cert, key)
-        .map_err(|missing| Failure::new(format!("{listener}.{missing}: missing")))?;
-    let Some(files) = pair else { return Ok(None) };
-    let named = |error| Failure::new(format!("{listener}: {error}"));
-    Tls::load(&files.cert, &files.key).map(Some).map_err(named)
+    let mut indexes = Explorers::new(config);
+    indexes.want(wanted).await;
+    indexes.open_missing().await;
+    let settings = config.explorer.settings();
+    let explorer = Arc::new(Explorer::new(Arc::clone(meter), indexes.services(), settings));
+    let room = ExplorerRoom { explorer, indexes, shared, _control: control };
+    room.show(config);
+    Ok(room)
 }

@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use index::IndexError;
-use index::utxo::{Identity, Store};
+use chain::{Chain, Network};
+use index::{ChainIndex, IndexError};
 
 use super::index_dir;
 use crate::failure::Failure;
@@ -26,24 +26,28 @@ pub(crate) fn mark_ready(store: &Path, slug: &str) -> Result<(), Failure> {
     Ok(fs::write(marker(store, slug), b"")?)
 }
 
-/// Puts a complete new index in the place of the old one; nothing happens where there is none.
+/// Where an index that is complete and waits stands; `None` where there is none.
+pub(crate) fn ready(store: &Path, slug: &str) -> Option<PathBuf> {
+    marker(store, slug).exists().then(|| folder(store, slug))
+}
+
+/// Puts a complete new index in the place of the old one. Returns false where there is none.
 ///
 /// # Errors
-/// `InUse` while another process has the old one open; `Stranger` if the new one is of another
-/// network or format than what is wanted by now: both stay.
-pub(crate) fn put_in_place(store: &Path, slug: &str, wanted: &Identity) -> Result<(), IndexError> {
+/// `InUse` while a process has the old one open; `Stranger` if the new one is of another network or
+/// format than what is wanted by now: both stay.
+pub(crate) fn put_in_place(
+    store: &Path,
+    chain: &'static Chain,
+    network: &'static Network,
+) -> Result<bool, IndexError> {
+    let slug = chain.slug;
     let (marker, new, old) = (marker(store, slug), folder(store, slug), index_dir(store, slug));
     if !marker.exists() {
-        return Ok(());
+        return Ok(false);
     }
-    if let Some(found) = Store::identity(&new)?.filter(|found| found != wanted) {
-        return Err(IndexError::Stranger {
-            dir: new,
-            found: found.to_string(),
-            wanted: wanted.to_string(),
-        });
-    }
-    if is_open(&old) {
+    ChainIndex::may_be(&new, chain, network)?;
+    if ChainIndex::is_open(&old, chain) {
         return Err(IndexError::InUse { dir: old });
     }
     let failed =
@@ -63,11 +67,5 @@ pub(crate) fn put_in_place(store: &Path, slug: &str, wanted: &Identity) -> Resul
     if gone.exists() {
         fs::remove_dir_all(&gone).map_err(failed)?;
     }
-    Ok(())
-}
-
-/// Whether a process has the index of a folder open: the engine locks its file `LOCK`.
-fn is_open(dir: &Path) -> bool {
-    let Ok(file) = fs::OpenOptions::new().write(true).open(dir.join("LOCK")) else { return false };
-    rustix::fs::fcntl_lock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_err()
+    Ok(true)
 }

@@ -1,5 +1,7 @@
 //! The real program, started in a folder of its own.
 
+pub mod stage;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -1,0 +1,61 @@
+//! How a running process takes another configuration.
+//!
+//! Invariant: all that can fail is made ready first, and changes nothing; what is then taken is
+//! taken whole.
+
+use std::sync::PoisonError;
+
+use super::super::explorers::Wanted;
+use super::{ExplorerRoom, House, can_serve};
+use crate::config::Config;
+use crate::failure::Failure;
+
+impl House {
+    /// Takes plans, nodes, limits and TLS files of a new configuration.
+    ///
+    /// # Errors
+    /// Something of it cannot be used; everything is as it was.
+    pub(crate) async fn reload(&mut self, config: Config) -> Result<(), Failure> {
+        can_serve(&config, self.services)?;
+        let renewed = self.certificates.renewed()?;
+        let prepared = self.chains().prepare(&config)?;
+        let wanted = Wanted::of(&prepared);
+        if let Some(room) = &self.explorer {
+            tokio::task::block_in_place(|| room.indexes.check(&wanted))?;
+        }
+        // From here on nothing can fail.
+        renewed.into_iter().for_each(listen::Renewed::put);
+        self.meter.set_plans(config.plans());
+        let services = self.chains().take(prepared);
+        self.gateway.reload(services, config.gateway.settings());
+        if let Some(room) = &mut self.explorer {
+            room.indexes.want(wanted).await;
+            // Whoever still reads an index that has ended lets go of it.
+            room.show(&config);
+            room.indexes.open_missing().await;
+            room.show(&config);
+        }
+        for field in self.started.needs_restart(&config) {
+            tracing::warn!("{field} is other than at the start; that takes a restart");
+        }
+        self.config = config;
+        Ok(())
+    }
+
+    /// Opens indexes that could not be opened before, where that may go by now.
+    pub(crate) async fn try_again(&mut self) {
+        if let Some(room) = &mut self.explorer
+            && room.indexes.open_missing().await
+        {
+            room.show(&self.config);
+        }
+    }
+}
+
+impl ExplorerRoom {
+    /// Shows the indexes as they are now to the explorer and to the control socket.
+    pub(super) fn show(&self, config: &Config) {
+        *self.shared.lock().unwrap_or_else(PoisonError::into_inner) = self.indexes.indexes();
+        self.explorer.reload(self.indexes.services(), config.explorer.settings());
+    }
+}
