@@ -82,6 +82,7 @@ fn index_state(index: &ChainIndex) -> &'static str {
     match index.standing() {
         standing if standing.stopped.is_some() => "stopped",
         standing if standing.in_sync => "in sync",
+        standing if standing.first_load.is_some() => "loading",
         _ => "behind",
     }
 }

@@ -18,6 +18,8 @@ pub(super) fn indexes(indexes: &[ChainIndex]) -> Registry {
     let in_sync = gauge("portolan_index_in_sync", "1 while the index is at its node's best block");
     let mempool = gauge("portolan_index_mempool_transactions", "Transactions that wait");
     let stopped = gauge("portolan_index_stopped", "1 while something keeps blocks from the index");
+    let target = gauge("portolan_index_load_target_height", "Height that a first load goes to");
+    let rate = gauge("portolan_index_load_blocks_per_second", "Blocks a second of a first load");
     for index in indexes {
         let (labels, standing) = ([index.chain().slug], index.standing());
         height.with_label_values(&labels).set(standing.height.into());
@@ -25,6 +27,11 @@ pub(super) fn indexes(indexes: &[ChainIndex]) -> Registry {
         let waiting = i64::try_from(standing.mempool_count).unwrap_or(i64::MAX);
         mempool.with_label_values(&labels).set(waiting);
         stopped.with_label_values(&labels).set(standing.stopped.is_some().into());
+        if let Some(load) = standing.first_load {
+            target.with_label_values(&labels).set(load.target.into());
+            let blocks = i64::try_from(load.blocks_per_sec).unwrap_or(i64::MAX);
+            rate.with_label_values(&labels).set(blocks);
+        }
     }
     registry
 }
