@@ -344,3 +344,39 @@ fn body(transaction: &Transaction<'_>) -> Vec<u8> {
     }
     bytes
 }
+
+/// Kinds, votes and sums of every transaction, waiting ones too, against what was worked out apart
+/// from this program.
+#[test]
+fn kinds_and_votes_and_what_inputs_bring_are_as_expected() {
+    for phase in [Phase::A, Phase::B] {
+        let recording = Recording::of("dcr", phase);
+        let format = recording.chain.format.unwrap();
+        let mut votes = 0;
+        for list in ["txs", "mempool"] {
+            for (txid, fact) in recording.expected[list].as_object().unwrap() {
+                let Some(raw) = recording.raw_transactions.get(txid) else { continue };
+                let transaction = Transaction::decode(raw, &format).unwrap();
+                let kind = transaction.kind();
+                assert_eq!(fact["type"], kind.as_str(), "{txid}");
+                assert_eq!(fact["tree"] == 1, kind.is_stake(), "{txid}");
+                assert_eq!(fact["value_out"], transaction.value_out().to_string(), "{txid}");
+                let brought: u64 = transaction.inputs().filter_map(|input| input.amount).sum();
+                let brought = kind.has_value_in().then(|| brought.to_string());
+                assert_eq!(fact["value_in"].as_str(), brought.as_deref(), "{txid}");
+                let vote = transaction.vote().map(|vote| {
+                    serde_json::json!({
+                        "approves": vote.approves(),
+                        "vote_bits": vote.bits,
+                        "vote_version": vote.version,
+                        "votes_block_hash": vote.block_hash.to_string(),
+                        "votes_height": vote.block_height,
+                    })
+                });
+                votes += usize::from(vote.is_some());
+                assert_eq!(fact.get("stake"), vote.as_ref(), "{txid}");
+            }
+        }
+        assert!(votes > 500);
+    }
+}

@@ -89,15 +89,20 @@ impl Vote {
             return None;
         }
         let mut outputs = transaction.outputs();
-        let (block, choices) = (outputs.next()?.script, outputs.next()?.script);
+        Vote::of_scripts(outputs.next()?.script, outputs.next()?.script)
+    }
+
+    /// Reads a vote from the scripts of its first two outputs: which block, and what of it.
+    /// `None` where they are not of a vote.
+    pub fn of_scripts(block: &[u8], choices: &[u8]) -> Option<Vote> {
+        let (block, choices) = (block.get(2..BLOCK_SCRIPT_BYTES)?, choices.get(2..)?);
+        let (hash, height) = block.split_first_chunk()?;
+        let (bits, version) = choices.split_first_chunk()?;
         Some(Vote {
-            bits: u16::from_le_bytes(*choices.get(2..)?.first_chunk()?),
-            version: choices
-                .get(4..)
-                .and_then(|rest| rest.first_chunk())
-                .map_or(0, |version| u32::from_le_bytes(*version)),
-            block_hash: Hash32::from_wire(*block.get(2..)?.first_chunk()?),
-            block_height: u32::from_le_bytes(*block.get(34..)?.first_chunk()?),
+            bits: u16::from_le_bytes(*bits),
+            version: version.first_chunk().map_or(0, |version| u32::from_le_bytes(*version)),
+            block_hash: Hash32::from_wire(*hash),
+            block_height: u32::from_le_bytes(*height.first_chunk()?),
         })
     }
 }
