@@ -10,6 +10,8 @@ mod cash_addr;
 mod decred;
 mod zcash;
 
+use std::fmt;
+
 use crate::AddressParams;
 use crate::utxo::{Destination, Format};
 
@@ -17,19 +19,39 @@ use crate::utxo::{Destination, Format};
 const LONGEST: usize = 1023;
 
 /// Why a text leads to no destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressError {
     /// It is no address on the network: another network's, a wrong checksum, mixed case where
     /// case does not matter, or of a script that has no address.
-    #[error("not an address on this network")]
     Unknown,
-    /// It is an address of a shielded pool alone, where no output shows who is paid.
-    #[error("a shielded address: the chain does not show what it receives or holds")]
+    /// It is an address of shielded pools alone, where no output shows who is paid.
     Shielded,
     /// It is an address of a bare public key, not of its hash.
-    #[error("the address of a bare public key: outputs to bare keys are listed for no address")]
     BareKey,
 }
+
+impl AddressError {
+    /// The sentence for whoever sent the text, which is not repeated in it.
+    pub fn text(self) -> &'static str {
+        match self {
+            AddressError::Unknown => "not an address of this network",
+            AddressError::Shielded => {
+                "a shielded address: the chain does not show what it receives or holds"
+            }
+            AddressError::BareKey => {
+                "the address of a bare public key: outputs to bare keys count for no address"
+            }
+        }
+    }
+}
+
+impl fmt::Display for AddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+impl std::error::Error for AddressError {}
 
 impl AddressParams {
     /// The canonical address of a destination; `None` where this network has no form for it.
