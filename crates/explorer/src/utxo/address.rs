@@ -1,7 +1,7 @@
 //! `/address/{address}`, its transactions and its unspent outputs.
 
-use chain::Network;
 use chain::utxo::Format;
+use chain::{AddressError, Network};
 use index::utxo::UnspentOutput;
 use serde::{Serialize, Serializer};
 
@@ -30,9 +30,10 @@ impl Account {
         network: &'static Network,
         format: &Format,
     ) -> Result<Account, Refusal> {
-        let malformed = || Refusal::saying(Reason::BadRequest, "not an address of this network");
-        let destination = network.addresses.decode(text, format).map_err(|_| malformed())?;
-        let address = network.addresses.encode(&destination).ok_or_else(malformed)?;
+        let refused = |why: AddressError| Refusal::saying(Reason::BadRequest, why.text());
+        let destination = network.addresses.decode(text, format).map_err(refused)?;
+        let address = network.addresses.encode(&destination);
+        let address = address.ok_or_else(|| refused(AddressError::Unknown))?;
         Ok(Account { address, script: destination.script() })
     }
 

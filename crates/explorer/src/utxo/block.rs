@@ -1,5 +1,6 @@
 //! `/blocks`, `/block/{height|hash}` and `/block/{height|hash}/txs`.
 
+use chain::Network;
 use index::utxo::{BlockRow, TransactionView};
 use serde::Serialize;
 
@@ -57,26 +58,9 @@ impl Length for Transactions<'_> {
     }
 }
 
-/// The difficulty that a target in compact form stands for.
-///
-/// Source: Bitcoin Core, src/rpc/blockchain.cpp, GetDifficulty; all relatives have it unchanged.
-/// Nodes print 16 digits of it (src/univalue), so that a client reads the same number from both.
-pub(crate) fn difficulty(bits: u32) -> f64 {
-    let mantissa = bits & 0x00ff_ffff;
-    if mantissa == 0 {
-        return 0.0;
-    }
-    let mut difficulty = f64::from(0xffffu32) / f64::from(mantissa);
-    let mut shift = bits >> 24;
-    while shift < 29 {
-        difficulty *= 256.0;
-        shift += 1;
-    }
-    while shift > 29 {
-        difficulty /= 256.0;
-        shift -= 1;
-    }
-    format!("{difficulty:.15e}").parse().unwrap_or(difficulty)
+/// The difficulty that a target in compact form stands for on a network.
+pub(crate) fn difficulty(bits: u32, network: &Network) -> f64 {
+    network.difficulty.map_or(0.0, |scale| scale.of(bits))
 }
 
 /// A list of blocks, newest first.
@@ -123,7 +107,7 @@ pub(crate) fn header(desk: &Desk, place: &BlockPlace) -> Result<Header, Fail> {
     Ok(Header {
         bits: format!("{:08x}", block.bits),
         confirmations: confirmations(desk, block.height),
-        difficulty: difficulty(block.bits),
+        difficulty: difficulty(block.bits, desk.network),
         hash: block.hash.to_string(),
         height: block.height,
         merkle_root: block.merkle_root.to_string(),
@@ -167,19 +151,5 @@ impl BlockTxs {
             tip_hash: HashHex(desk.view.hash()),
             txs: Shown { desk, txs },
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::difficulty;
-
-    #[test]
-    fn difficulty_is_the_nodes() {
-        assert_eq!(difficulty(0x1d00_ffff), 1.0);
-        assert_eq!(difficulty(0x207f_ffff), 4.656542373906925e-10);
-        assert_eq!(difficulty(0x1b04_04cb), 16307.42093852398);
-        assert_eq!(difficulty(0), 0.0);
-        assert!(difficulty(0xff00_0001).is_finite());
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn status(index: &Index) -> Status {
         best_hash,
         chain: chain.slug,
         decimals: chain.decimals,
-        difficulty: view.and_then(|view| view.bits()).map(difficulty),
+        difficulty: view.and_then(|view| view.bits()).map(|bits| difficulty(bits, index.network())),
         family: chain.family.as_str(),
         height,
         in_sync: standing.in_sync,
