@@ -55,7 +55,7 @@ impl Call<'_> {
     /// The body that the node gets for this call alone.
     pub(crate) fn body(&self) -> Bytes {
         if self.method.path {
-            let params = self.envelope.params.filter(|raw| raw[0] != b'n').unwrap_or(b"{}");
+            let params = self.envelope.params.filter(|raw| !is_empty(raw)).unwrap_or(b"{}");
             return Bytes::copy_from_slice(params);
         }
         let mut out = BytesMut::with_capacity(self.written_len());
@@ -95,6 +95,15 @@ impl Call<'_> {
         let place = if dialect == Dialect::Dcrd { 2 } else { 1 };
         let Some(raw) = item(&mut scan, place) else { return false };
         if dialect == Dialect::Dcrd { raw == b"true" } else { is_two_or_more(raw) }
+    }
+}
+
+/// Are raw parameters null or an empty array, which says no more than absent ones (decision G13)?
+fn is_empty(params: &[u8]) -> bool {
+    match params {
+        [b'n', ..] => true,
+        [b'[', inside @ .., b']'] => inside.trim_ascii().is_empty(),
+        _ => false,
     }
 }
 

@@ -186,16 +186,20 @@ impl<'a> Desk<'a> {
         if let Some(flaw) = envelope.flaw {
             return Err(Refusal::saying(Reason::InvalidRequest, flaw));
         }
-        let method = self
-            .service
-            .offered
-            .find(&unescape(envelope.method))
-            .ok_or(Reason::MethodNotAllowed)?;
+        let name = unescape(envelope.method);
+        let method = self.service.offered.find(&name).ok_or_else(|| self.no_method(&name))?;
         self.caller.may_call(method.name)?;
         if let Some(guard) = method.guard {
             ranges.check(guard, envelope.params)?;
         }
         Ok(Call { envelope, method })
+    }
+
+    #[cold]
+    fn no_method(&self, name: &str) -> Refusal {
+        let alike = |offered: &&chain::Method| offered.name.eq_ignore_ascii_case(name.trim());
+        let near = self.service.offered.iter().find(alike).map(|offered| offered.name);
+        Refusal::no_method(self.service.chain.dialect, name, near)
     }
 
     fn ranges(&self) -> Ranges {
@@ -284,9 +288,10 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// A refusal for a body that was not taken in: what came at a busy time is free of charge.
+    /// A refusal for a body that was not taken in: what is too large or came at a busy time is
+    /// free of charge, but for the token that was taken before it was decompressed.
     fn refuse_body(&self, refusal: Refusal, place: Place) -> Refused {
-        if refusal.reason.status().is_server_error() {
+        if matches!(refusal.reason, Reason::RequestTooLarge | Reason::GatewayBusy) {
             return refusal.into();
         }
         let hold = Hold { place: Some(place), ..Hold::default() };

@@ -9,6 +9,19 @@ use crate::body::Body;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
+/// A refusal with status 200, and what is left of the allowance where the call was admitted.
+pub(crate) fn refused_with_ok(
+    id: RequestId,
+    standing: Option<&Standing>,
+    body: Body,
+) -> Response<Body> {
+    let mut response = refused(id, StatusCode::OK, None, body);
+    if let Some(standing) = standing {
+        standing.show(response.headers_mut());
+    }
+    response
+}
+
 /// An answer with status 200 and what is left of the allowance.
 pub(crate) fn answered(id: RequestId, standing: &Standing, body: Body) -> Response<Body> {
     let mut response = Response::new(body);

@@ -51,4 +51,4 @@ pub use body::{Body, BodyError};
 pub use gateway::{ChainService, Gateway};
 pub use metrics::Metrics;
 pub use refusal::{Reason, Row};
-pub use settings::Settings;
+pub use settings::{Refusals, Settings};

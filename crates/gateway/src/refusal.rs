@@ -4,8 +4,9 @@
 //! `error.data.reason`. Sources: the specification's table of reasons; codes by decision G2.
 
 use bytes::{Bytes, BytesMut};
+use chain::Dialect;
 use http::StatusCode;
-use meter::Denial;
+use meter::{Bar, Denial};
 
 /// Why the gateway says no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -143,6 +144,20 @@ impl Reason {
         StatusCode::from_u16(self.row().status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
+    /// Does a refusal of a single call with this reason come with status 200, where the operator
+    /// wants so (decision G20)? Those of keys, plans, quotas and of our side never do.
+    pub(crate) fn is_of_call(self) -> bool {
+        matches!(
+            self,
+            Reason::InvalidRequest
+                | Reason::InvalidParams
+                | Reason::RangeTooLarge
+                | Reason::MethodNotAllowed
+                | Reason::NodeError
+                | Reason::ResponseTooLarge
+        )
+    }
+
     /// Seconds to wait where the reason alone decides it (decision B8).
     pub const fn wait_secs(self) -> Option<u64> {
         match self {
@@ -158,7 +173,8 @@ impl Reason {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) reason: Reason,
-    /// Text instead of the table's. It never holds anything of the request.
+    /// Text instead of the table's. Of the request it holds at most the name of a method that has
+    /// the form of one.
     pub(crate) text: Option<String>,
     /// `Retry-After` in seconds.
     pub(crate) retry_after_secs: Option<u64>,
@@ -196,7 +212,18 @@ impl From<Denial> for Refusal {
             meter::Reason::StoreUnavailable => Reason::ServiceUnavailable,
         };
         let wait = denial.retry_after_secs.or(reason.wait_secs());
-        Refusal { reason, text: None, retry_after_secs: wait }
+        let text = denial.bar.map(|bar| text_of(reason, bar).to_owned());
+        Refusal { reason, text, retry_after_secs: wait }
+    }
+}
+
+/// What is said where the reason does not name what stands in the way.
+fn text_of(reason: Reason, bar: Bar) -> &'static str {
+    match (bar, reason) {
+        (Bar::KeyScope, Reason::MethodNotAllowed) => "the API key is not for this method",
+        (Bar::KeyScope, _) => "the API key is not for this chain, which the plan includes",
+        (Bar::RetiredPlan, _) => "the account's plan is not offered any more",
+        (Bar::NoPlan, _) => "the account has no plan for this service",
     }
 }
 
@@ -204,6 +231,19 @@ impl Refusal {
     /// A refusal with a closer text than the table's.
     pub(crate) fn saying(reason: Reason, text: impl Into<String>) -> Refusal {
         Refusal { text: Some(text.into()), ..Refusal::from(reason) }
+    }
+
+    /// METHOD_NOT_ALLOWED for a method that is not offered. Libraries for geth's dialect fall back
+    /// on its own words (decision G4); else the right spelling is named if there is one.
+    pub(crate) fn no_method(dialect: Dialect, method: &str, near: Option<&str>) -> Refusal {
+        let reason = Reason::MethodNotAllowed;
+        if dialect == Dialect::Geth {
+            return Refusal::saying(reason, in_words_of_geth(method));
+        }
+        match near {
+            Some(near) => Refusal::saying(reason, format!("the method is written {near}")),
+            None => reason.into(),
+        }
     }
 
     /// The refusal body of decision G3.
@@ -227,6 +267,15 @@ impl Refusal {
         body.extend_from_slice(echo.id.unwrap_or(b"null"));
         body.extend_from_slice(b"}");
         body.freeze()
+    }
+}
+
+fn in_words_of_geth(method: &str) -> String {
+    let has_form = (1..=64).contains(&method.len())
+        && method.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    match has_form {
+        true => format!("the method {method} does not exist/is not available"),
+        false => "the method does not exist/is not available".to_owned(),
     }
 }
 

@@ -25,6 +25,11 @@ impl<'a> Route<'a> {
         let mut segments = rest.split('/');
         let chain = segments.next().filter(|chain| !chain.is_empty()).ok_or_else(not_found)?;
         let key = match segments.next() {
+            Some("") if segments.next().is_none() && chain::find(chain).is_some() => {
+                let text =
+                    format!("no such path: write /v1/rpc/{chain}, without a slash at the end");
+                return Err(Refusal::saying(Reason::PathNotFound, text));
+            }
             Some("") => return Err(not_found()),
             key => key,
         };

@@ -15,6 +15,7 @@ use crate::envelope::Posted;
 use crate::gateway::{Gateway, State};
 use crate::refusal::{Echo, Reason, Refusal};
 use crate::route::{Route, only_post};
+use crate::settings::Refusals;
 use crate::visit::Visit;
 use crate::{envelope, head};
 
@@ -23,6 +24,8 @@ pub(crate) struct Refused {
     pub(crate) refusal: Refusal,
     pub(crate) body: Bytes,
     pub(crate) hold: Hold,
+    /// Is it about a single call, which was read?
+    pub(crate) of_call: bool,
 }
 
 /// An answer on its way out.
@@ -49,7 +52,7 @@ pub(crate) async fn handle(
         let walk = Box::pin(walk(gateway, &state, &parts, body, peer, &mut visit));
         match walk.await {
             Ok(Answered { body, standing }) => head::answered(visit.id, &standing, body),
-            Err(refused) => refuse(gateway, &mut visit, refused, &parts),
+            Err(refused) => refuse(gateway, &state, &mut visit, refused, &parts),
         }
     };
     state.settings.cors.expose(&parts.headers, response.headers_mut());
@@ -75,7 +78,7 @@ async fn walk(
     let presented = meter::presented_key(&parts.headers, route.key);
     let caller = gateway.meter().caller(presented, Service::Gateway, client, origin).await?;
     visit.called_by(&caller);
-    let service = state.chain(route.chain).ok_or(Reason::ChainNotFound)?;
+    let service = state.chain(route.chain).ok_or_else(|| no_chain(state, route.chain))?;
     visit.chain = Some(service.chain);
     caller.may_use(service.chain)?;
     let desk = Desk { gateway, state, service, caller };
@@ -85,7 +88,10 @@ async fn walk(
         Ok(Posted::Neither) => {
             Err(desk.charge(Reason::InvalidRequest.into(), Echo::default(), hold))
         }
-        Ok(Posted::One(envelope)) => desk.one(envelope, hold, visit).await,
+        Ok(Posted::One(envelope)) => {
+            let answered = desk.one(envelope, hold, visit).await;
+            answered.map_err(|refused| Refused { of_call: true, ..refused })
+        }
         // Boxed, so that the future of the common single call stays small.
         Ok(Posted::Batch { elements, count }) => {
             Box::pin(desk.batch(&elements, count, hold, visit)).await
@@ -96,7 +102,7 @@ async fn walk(
 impl Refused {
     pub(crate) fn saying(refusal: Refusal, echo: Echo<'_>) -> Refused {
         let body = refusal.body(echo);
-        Refused { refusal, body, hold: Hold::default() }
+        Refused { refusal, body, hold: Hold::default(), of_call: false }
     }
 }
 
@@ -106,11 +112,34 @@ impl<R: Into<Refusal>> From<R> for Refused {
     }
 }
 
-fn refuse(gateway: &Gateway, visit: &mut Visit, refused: Refused, parts: &Parts) -> Response<Body> {
-    let Refused { refusal, body, hold } = refused;
+/// CHAIN_NOT_FOUND, with the right spelling where that is all that is wrong.
+#[cold]
+fn no_chain(state: &State, slug: &str) -> Refusal {
+    let lower = slug.to_ascii_lowercase();
+    match state.chain(&lower) {
+        Some(service) => {
+            let text = format!("no such chain here: it is written {}", service.chain.slug);
+            Refusal::saying(Reason::ChainNotFound, text)
+        }
+        None => Reason::ChainNotFound.into(),
+    }
+}
+
+fn refuse(
+    gateway: &Gateway,
+    state: &State,
+    visit: &mut Visit,
+    refused: Refused,
+    parts: &Parts,
+) -> Response<Body> {
+    let Refused { refusal, body, hold, of_call } = refused;
     let Refusal { reason, retry_after_secs, .. } = refusal;
     visit.reason = Some(reason);
     gateway.metrics().refusal(reason);
+    if of_call && reason.is_of_call() && state.settings.refusals == Refusals::Ok {
+        let standing = hold.permit.as_ref().map(|permit| *permit.standing());
+        return head::refused_with_ok(visit.id, standing.as_ref(), Body::whole(body, hold));
+    }
     let body = Body::whole(body, hold);
     let mut response = head::refused(visit.id, reason.status(), retry_after_secs, body);
     if parts.method != http::Method::POST && reason == Reason::InvalidRequest {

@@ -5,6 +5,17 @@ use std::time::Duration;
 use ipnet::IpNet;
 use listen::Cors;
 
+/// With which HTTP status a single call is refused (decision G20).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Refusals {
+    /// With the status of its reason.
+    #[default]
+    Http,
+    /// With 200 and the same body, for libraries that show the status alone otherwise. Refusals of
+    /// keys, plans and quotas keep their status.
+    Ok,
+}
+
 /// Limits and lists. `Default` gives the values of decisions G15 and G16.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -20,6 +31,8 @@ pub struct Settings {
     pub log_range: u64,
     /// Most headers that one `get_block_headers_range` may span.
     pub header_range: u64,
+    /// Status of refusals.
+    pub refusals: Refusals,
     /// Origins of browsers.
     pub cors: Cors,
     /// Proxies whose `X-Forwarded-For` is believed.
@@ -35,6 +48,7 @@ impl Default for Settings {
             body_timeout: Duration::from_secs(30),
             log_range: 2000,
             header_range: 1000,
+            refusals: Refusals::Http,
             cors: Cors::Any,
             trusted_proxies: Vec::new(),
         }

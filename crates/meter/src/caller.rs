@@ -12,7 +12,7 @@ use chain::Chain;
 
 use crate::plan::Offer;
 use crate::table::{Allowance, KeyEntry, KeyNow};
-use crate::{Denial, Plan, Reason, Service, Utc};
+use crate::{Bar, Denial, Plan, Reason, Service, Utc};
 
 /// A request's key and account.
 pub struct Caller {
@@ -20,6 +20,8 @@ pub struct Caller {
     pub(crate) key: Arc<KeyEntry>,
     now: Arc<KeyNow>,
     offer: Arc<Offer>,
+    /// Why the account has no plan here, if it has none.
+    bar: Option<Bar>,
 }
 
 impl Caller {
@@ -44,14 +46,15 @@ impl Caller {
         if account.suspended {
             return Err(Denial::of(Reason::AccountSuspended));
         }
-        let offer = match (&account.offers[service.place()], service) {
-            (Some(offer), _) => Arc::clone(offer),
-            (None, Service::Gateway) => return Err(Denial::of(Reason::PlanUnavailable)),
+        let bar = Some(account.bar(service));
+        let (offer, bar) = match (&account.offers[service.place()], service) {
+            (Some(offer), _) => (Arc::clone(offer), None),
+            (None, Service::Gateway) => return Err(Denial::by(Reason::PlanUnavailable, bar)),
             // The explorer has no such reason: every chain is outside this plan.
-            (None, Service::Explorer) => Arc::clone(nothing),
+            (None, Service::Explorer) => (Arc::clone(nothing), bar),
         };
         drop(account);
-        Ok(Caller { service, key, now, offer })
+        Ok(Caller { service, key, now, offer, bar })
     }
 
     /// The plan of the account on this service.
@@ -72,26 +75,33 @@ impl Caller {
     /// Is the chain in the plan and in the scope of the key?
     #[inline]
     pub fn may_use(&self, chain: &'static Chain) -> Result<(), Denial> {
-        let allowed = self.offer.chains & self.now.chains;
-        match u32::try_from(chain.ordinal) {
-            Ok(place) if allowed.checked_shr(place).is_some_and(|bits| bits & 1 == 1) => Ok(()),
-            _ => Err(Denial::of(Reason::ChainNotInPlan)),
+        let place = u32::try_from(chain.ordinal).unwrap_or(u32::MAX);
+        let has = |chains: u32| chains.checked_shr(place).is_some_and(|bits| bits & 1 == 1);
+        match has(self.offer.chains & self.now.chains) {
+            true => Ok(()),
+            false => Err(self.outside(has(self.offer.chains))),
         }
     }
 
     /// Is any chain in the plan and in the scope of the key?
     pub fn may_use_any(&self) -> Result<(), Denial> {
         match self.offer.chains & self.now.chains {
-            0 => Err(Denial::of(Reason::ChainNotInPlan)),
+            0 => Err(self.outside(self.offer.chains != 0)),
             _ => Ok(()),
         }
+    }
+
+    #[cold]
+    fn outside(&self, in_plan: bool) -> Denial {
+        let bar = if in_plan { Some(Bar::KeyScope) } else { self.bar };
+        Denial::by(Reason::ChainNotInPlan, bar)
     }
 
     /// Is the method in the scope of the key?
     pub fn may_call(&self, method: &str) -> Result<(), Denial> {
         match self.now.scopes.permits_method(method) {
             true => Ok(()),
-            false => Err(Denial::of(Reason::MethodNotAllowed)),
+            false => Err(Denial::by(Reason::MethodNotAllowed, Some(Bar::KeyScope))),
         }
     }
 

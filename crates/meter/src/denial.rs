@@ -66,6 +66,17 @@ impl fmt::Display for Reason {
     }
 }
 
+/// What stands in the way, where the reason alone does not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Bar {
+    /// The scope of the key, not the plan (decision B19).
+    KeyScope,
+    /// The account's plan is not configured any more (decision B16).
+    RetiredPlan,
+    /// The account has no plan on this service.
+    NoPlan,
+}
+
 /// A refusal of the meter: the reason, and when to come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Denial {
@@ -73,17 +84,24 @@ pub struct Denial {
     pub reason: Reason,
     /// Whole seconds to wait, at least 1, where waiting helps (decision B8).
     pub retry_after_secs: Option<u64>,
+    /// What stands in the way, where that is not the plan as a whole.
+    pub bar: Option<Bar>,
 }
 
 impl Denial {
     /// A refusal that no waiting lifts.
     pub(crate) fn of(reason: Reason) -> Denial {
-        Denial { reason, retry_after_secs: None }
+        Denial { reason, retry_after_secs: None, bar: None }
     }
 
     /// A refusal that lifts after some seconds, at least 1.
     pub(crate) fn after(reason: Reason, secs: u64) -> Denial {
-        Denial { reason, retry_after_secs: Some(secs.max(1)) }
+        Denial { reason, retry_after_secs: Some(secs.max(1)), bar: None }
+    }
+
+    /// A refusal that no waiting lifts, and what stands in the way.
+    pub(crate) fn by(reason: Reason, bar: Option<Bar>) -> Denial {
+        Denial { bar, ..Denial::of(reason) }
     }
 
     /// The store cannot be asked; unavailable means 5 s (decision B8).

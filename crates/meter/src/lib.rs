@@ -44,7 +44,7 @@ pub use admin::{
 };
 pub use caller::Caller;
 pub use clock::{Clock, Hands, Now, TimeError, Utc};
-pub use denial::{Denial, Reason};
+pub use denial::{Bar, Denial, Reason};
 pub use meter::Meter;
 pub use open_error::OpenError;
 pub use permit::Permit;

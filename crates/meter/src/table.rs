@@ -15,7 +15,7 @@ use crate::bucket::Bucket;
 use crate::plan::{Offer, chain_bits};
 use crate::store::{Account, Changes, Key, Total};
 use crate::tally::Tally;
-use crate::{Plans, Scopes, Service, Utc};
+use crate::{Bar, NO_PLAN, Plans, Scopes, Service, Utc};
 
 const CHAINS: usize = chain::ALL.len();
 /// A row's slot before it was looked for: of an hour that never is.
@@ -190,6 +190,16 @@ impl AccountNow {
     fn on(suspended: bool, names: [String; 2], plans: &Plans) -> AccountNow {
         let offers = [plans.offer(&names[0]), plans.offer(&names[1])];
         AccountNow { suspended, plans: names, offers }
+    }
+}
+
+impl AccountNow {
+    /// Why there is no plan on a service that has none.
+    pub(crate) fn bar(&self, service: Service) -> Bar {
+        match self.plans[service.place()].eq_ignore_ascii_case(NO_PLAN) {
+            true => Bar::NoPlan,
+            false => Bar::RetiredPlan,
+        }
     }
 }
 

@@ -40,7 +40,10 @@ fn envelope_is_rebuilt_from_raw_spans() {
 #[test]
 fn path_call_sends_its_params_alone() {
     assert_eq!(rebuilt("xmr", r#"{"id":1,"method":"get_height"}"#), "{}");
-    assert_eq!(rebuilt("xmr", r#"{"id":1,"method":"get_height","params":null}"#), "{}");
+    for absent in ["null", "{}", "[]", "[ \n]"] {
+        let call = format!(r#"{{"id":1,"method":"get_height","params":{absent}}}"#);
+        assert_eq!(rebuilt("xmr", &call), "{}", "{absent}");
+    }
     assert_eq!(
         rebuilt("xmr", r#"{"id":1,"method":"get_transactions","params":{"txs_hashes":[ "a"]}}"#),
         r#"{"txs_hashes":[ "a"]}"#

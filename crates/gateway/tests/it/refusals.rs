@@ -1,5 +1,6 @@
 //! Each reason of the specification's table, over HTTP.
 
+use gateway::Refusals;
 use meter::{KeyOptions, PlanConfig, Plans, Scopes};
 use replay::{Mock, MockOptions, Replay, ReplayOptions};
 
@@ -298,4 +299,110 @@ async fn full_process_is_busy() {
     assert_eq!(rig.units_today(), 0);
     assert_eq!(reason(&rig.ask("btc", COUNT).await), "GATEWAY_BUSY");
     assert!(wide().find("WIDE").is_some());
+}
+
+fn text_of(answer: &testkit::Answer) -> String {
+    let body: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+    body["error"]["message"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_calls_come_with_200_where_the_operator_wants_so() {
+    let mock = Mock::start(MockOptions::default()).await.unwrap();
+    let mut ok = Plan::one("btc", nodes(&[&mock.url()]));
+    ok.settings.refusals = Refusals::Ok;
+    let rig = ok.start().await;
+    for (body, name) in [
+        (r#"{"method":"stop","id":7}"#, "METHOD_NOT_ALLOWED"),
+        (r#"{"method":7,"id":7}"#, "INVALID_REQUEST"),
+    ] {
+        let answer = rig.ask("btc", body).await;
+        assert_eq!((answer.status, reason(&answer).as_str()), (200, name));
+        assert!(answer.text().ends_with(r#""id":7}"#), "{}", answer.text());
+        assert!(answer.header("x-ratelimit-remaining").is_some());
+        assert!(answer.header("x-request-id").is_some());
+    }
+    refused(&rig.ask_with("btc", &[("X-API-Key", "ptl_x")], COUNT).await, 401, "INVALID_API_KEY");
+    refused(&rig.ask("ltc", COUNT).await, 404, "CHAIN_NOT_FOUND");
+    refused(&rig.ask("btc", "[]").await, 400, "INVALID_REQUEST");
+    refused(&rig.ask("btc", "no JSON").await, 400, "INVALID_REQUEST");
+    assert_eq!(rig.units_today(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn trouble_of_a_node_comes_with_200_only_where_it_is_the_calls() {
+    let busy = testkit::free_port().unwrap();
+    let mut ok = Plan::one("btc", nodes(&[&format!("http://127.0.0.1:{busy}")]));
+    ok.settings.refusals = Refusals::Ok;
+    let rig = ok.start().await;
+    refused(&rig.ask("btc", COUNT).await, 503, "NODE_UNAVAILABLE");
+    let options = MockOptions { answer: "no JSON".into(), ..MockOptions::default() };
+    let text = Mock::start(options).await.unwrap();
+    let mut ok = Plan::one("btc", nodes(&[&text.url()]));
+    ok.settings.refusals = Refusals::Ok;
+    let rig = ok.start().await;
+    let answer = rig.ask("btc", COUNT).await;
+    assert_eq!((answer.status, reason(&answer).as_str()), (200, "NODE_ERROR"));
+    assert_eq!(rig.units_today(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn method_of_eth_is_refused_in_the_words_of_its_nodes() {
+    let eth = Replay::start("eth", ReplayOptions::default()).await.unwrap();
+    let rig = Plan::one("eth", nodes(&[&eth.url()])).start().await;
+    let long = "e".repeat(65);
+    for (method, text) in [
+        ("eth_newFilter", "the method eth_newFilter does not exist/is not available"),
+        ("ETH_BLOCKNUMBER", "the method ETH_BLOCKNUMBER does not exist/is not available"),
+        ("<b>", "the method does not exist/is not available"),
+        (&long, "the method does not exist/is not available"),
+        ("", "the method does not exist/is not available"),
+    ] {
+        let call = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":[]}}"#);
+        let answer = rig.ask("eth", &call).await;
+        refused(&answer, 403, "METHOD_NOT_ALLOWED");
+        assert_eq!(text_of(&answer), text);
+        let batch = rig.ask("eth", &format!("[{call}]")).await;
+        assert!(batch.status == 200 && batch.text().contains(text), "{}", batch.text());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refusals_name_what_stands_in_the_way() {
+    let replay = Replay::start("btc", ReplayOptions::default()).await.unwrap();
+    let mut both = Plan::one("btc", nodes(&[&replay.url()]));
+    both.chains.push(("ltc", nodes(&[&replay.url()])));
+    let rig = both.start().await;
+    let scopes = Scopes {
+        chains: vec!["btc".into()],
+        methods: vec!["getblockcount".into()],
+        ..Scopes::default()
+    };
+    let narrow =
+        rig.admin.add_key("tester", KeyOptions { scopes, ..KeyOptions::default() }).unwrap();
+    let header = [("X-API-Key", narrow.key.reveal())];
+    let answer = rig.ask_with("ltc", &header, COUNT).await;
+    refused(&answer, 403, "CHAIN_NOT_IN_PLAN");
+    assert_eq!(text_of(&answer), "the API key is not for this chain, which the plan includes");
+    let answer = rig.ask_with("btc", &header, r#"{"id":1,"method":"getbestblockhash"}"#).await;
+    refused(&answer, 403, "METHOD_NOT_ALLOWED");
+    assert_eq!(text_of(&answer), "the API key is not for this method");
+    let answer = rig.ask("btc", r#"{"id":1,"method":"GetBlockCount"}"#).await;
+    refused(&answer, 403, "METHOD_NOT_ALLOWED");
+    assert_eq!(text_of(&answer), "the method is written getblockcount");
+    let answer = rig.ask("BTC", COUNT).await;
+    refused(&answer, 404, "CHAIN_NOT_FOUND");
+    assert_eq!(text_of(&answer), "no such chain here: it is written btc");
+    let answer = rig.ask("btc/", COUNT).await;
+    assert_eq!(answer.status, 404);
+    assert!(text_of(&answer).contains("write /v1/rpc/btc, without a slash"));
+    rig.admin.set_plans("tester", Some("none"), None).unwrap();
+    let answer = rig.ask("btc", COUNT).await;
+    refused(&answer, 403, "PLAN_UNAVAILABLE");
+    assert_eq!(text_of(&answer), "the account has no plan for this service");
+    rig.admin.set_plans("tester", Some("wide"), None).unwrap();
+    rig.gateway_meter().set_plans(Plans::default());
+    let answer = rig.ask("btc", COUNT).await;
+    refused(&answer, 403, "PLAN_UNAVAILABLE");
+    assert_eq!(text_of(&answer), "the account's plan is not offered any more");
 }

@@ -28,6 +28,7 @@ pub struct Rig {
     pub key_id: String,
     pub admin: Admin,
     pub gateway: Arc<Gateway>,
+    meter: Arc<Meter>,
     pub pools: Vec<Arc<Pool>>,
     drain: Drain,
     _dir: TempDir,
@@ -113,6 +114,7 @@ impl Plan {
             key_id: key.id,
             admin,
             gateway,
+            meter,
             pools,
             drain,
             _dir: dir,
@@ -131,6 +133,11 @@ impl Rig {
         testkit::post(&format!("{}/v1/rpc/{chain}", self.url), headers, body.as_bytes())
             .await
             .unwrap()
+    }
+
+    /// The meter that the gateway asks.
+    pub fn gateway_meter(&self) -> &Meter {
+        &self.meter
     }
 
     /// The key of another account, on the same plan.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gateway::Settings;
+use gateway::{Refusals, Settings};
 use serde::Deserialize;
 
 use super::listener::{cors, millis};
@@ -19,6 +19,8 @@ pub struct GatewayConfig {
     pub tls_cert: Option<PathBuf>,
     /// PEM file of its private key.
     pub tls_key: Option<PathBuf>,
+    /// HTTP status of a refused single call: that of its reason (`http`), or 200 (decision G20).
+    pub refusals: RefusalStatus,
     /// Web pages that may call it from a browser, such as `https://wallet.example`; `*` is any.
     pub cors_origins: Vec<String>,
     /// Networks of proxies whose `X-Forwarded-For` is believed.
@@ -47,6 +49,17 @@ pub struct GatewayConfig {
     pub header_range: u64,
 }
 
+/// HTTP status of a refused single call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum RefusalStatus {
+    /// That of its reason.
+    #[serde(rename = "http")]
+    Http,
+    /// 200, for libraries that show the status alone otherwise.
+    #[serde(rename = "200")]
+    Ok,
+}
+
 impl Default for GatewayConfig {
     fn default() -> Self {
         let settings = Settings::default();
@@ -55,6 +68,7 @@ impl Default for GatewayConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], 8480)),
             tls_cert: None,
             tls_key: None,
+            refusals: RefusalStatus::Http,
             cors_origins: vec!["*".into()],
             trusted_proxies: settings.trusted_proxies,
             max_connections: None,
@@ -82,6 +96,10 @@ impl GatewayConfig {
             body_timeout: Duration::from_millis(self.body_timeout_ms),
             log_range: self.log_range,
             header_range: self.header_range,
+            refusals: match self.refusals {
+                RefusalStatus::Http => Refusals::Http,
+                RefusalStatus::Ok => Refusals::Ok,
+            },
             cors: cors(&self.cors_origins),
             trusted_proxies: self.trusted_proxies.clone(),
         }

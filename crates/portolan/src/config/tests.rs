@@ -33,6 +33,17 @@ fn empty_file_is_a_configuration() {
 }
 
 #[test]
+fn refused_calls_have_the_status_of_their_reason_or_200() {
+    let refusals = |text: &str| load(text).map(|config| config.gateway.settings().refusals);
+    assert_eq!(refusals(""), Ok(::gateway::Refusals::Http));
+    assert_eq!(refusals("gateway.refusals = \"http\""), Ok(::gateway::Refusals::Http));
+    assert_eq!(refusals("gateway.refusals = \"200\""), Ok(::gateway::Refusals::Ok));
+    let told = load_with("", &[("PORTOLAN__GATEWAY__REFUSALS", "200")]).unwrap();
+    assert_eq!(told.gateway.settings().refusals, ::gateway::Refusals::Ok);
+    assert!(refusals("gateway.refusals = \"201\"").unwrap_err().contains("refusals"));
+}
+
+#[test]
 fn example_of_the_architecture_is_accepted() {
     let config = load(
         r#"
