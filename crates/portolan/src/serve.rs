@@ -11,6 +11,7 @@ mod health;
 mod health_page;
 mod house;
 mod index_metrics;
+mod obstacles;
 mod program_metrics;
 pub(crate) mod rebuilt;
 mod signals;
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::cli::ServiceName;
-use crate::config::Config;
+use crate::config::{Config, DEFAULT_FILE};
 use crate::failure::Failure;
 use crate::log;
 use crate::run::variables;
@@ -28,6 +29,7 @@ use crate::run::variables;
 pub(crate) use explorers::index_dir;
 pub(crate) use health_page::is_usable;
 pub(crate) use house::{House, Services};
+pub(crate) use obstacles::obstacles;
 pub(crate) use signals::{Signal, Signals};
 
 /// Between two attempts to open an index that could not be opened.
@@ -46,10 +48,26 @@ pub(crate) fn run(
     let wanted = |service| only.is_empty() || only.contains(&service);
     let services =
         Services { gateway: wanted(ServiceName::Gateway), explorer: wanted(ServiceName::Explorer) };
+    tell_start(file, services);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let code = runtime.block_on(serve(file.map(Path::to_owned), config, services));
     shut_down(runtime);
     code
+}
+
+/// The first line of the log: which program this is, and what it was told.
+fn tell_start(file: Option<&Path>, services: Services) {
+    let read = file.unwrap_or(Path::new(DEFAULT_FILE));
+    // The default file need not be there; one that was named was read.
+    let read = read.exists().then(|| std::path::absolute(read).unwrap_or_else(|_| read.to_owned()));
+    let configuration = read.map_or("none".to_owned(), |path| path.display().to_string());
+    let services = match services {
+        Services { gateway: true, explorer: true } => "gateway, explorer",
+        Services { gateway: true, .. } => "gateway",
+        Services { .. } => "explorer",
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    tracing::info!(version, configuration, services, "Portolan starts");
 }
 
 async fn serve(

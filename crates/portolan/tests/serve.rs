@@ -220,3 +220,70 @@ fn taken_address_is_named() {
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(err.contains(&format!("gateway cannot listen on {address}")), "{err}");
 }
+
+#[test]
+fn check_fails_where_serve_would() {
+    let (_runtime, node) = node("btc");
+    let folder = Folder::with(&config(0, &[("btc", &node.url())], ""));
+    std::fs::write(folder.path().join("file"), "no folder, no certificate").unwrap();
+    let cases = [
+        ("PORTOLAN__STORE__DIR", "file/data", "file"),
+        ("PORTOLAN__GATEWAY__LISTEN", "192.0.2.1:8480", "gateway cannot listen on 192.0.2.1"),
+        ("PORTOLAN__METRICS__LISTEN", "192.0.2.1:8480", "metrics cannot listen on 192.0.2.1"),
+        ("PORTOLAN__EXPLORER__TLS_CERT", "file", "explorer: certificate"),
+        ("PORTOLAN__CHAIN__BTC__NODES__0__ZMQ", "nonsense", "zmq"),
+    ];
+    for (variable, value, told) in cases {
+        for words in [&["check"] as &[&str], &["check", "--json"], &["serve"]] {
+            let mut command = folder.command(words);
+            command.env(variable, value).env("PORTOLAN__EXPLORER__TLS_KEY", "file");
+            if !variable.contains("TLS") {
+                command.env_remove("PORTOLAN__EXPLORER__TLS_KEY");
+            }
+            let said = command.output().unwrap();
+            let err = String::from_utf8(said.stderr).unwrap();
+            assert_eq!(said.status.code(), Some(1), "{variable} {words:?}: {err}");
+            assert!(err.contains(told), "{variable} {words:?}: {err}");
+            if words.contains(&"--json") {
+                let value: Value = serde_json::from_slice(&said.stdout).unwrap();
+                assert!(value["error"].as_str().unwrap().contains(told), "{value}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_line_of_the_log_names_version_and_configuration() {
+    let (_runtime, node) = node("btc");
+    let folder = Folder::with(&config(0, &[("btc", &node.url())], ""));
+    let mut serving = folder.start(&["serve", "--only", "gateway"]);
+    let log = serving.wait_for_log("the gateway listens");
+    let first = log.lines().next().unwrap();
+    assert!(first.contains("Portolan starts"), "{first}");
+    assert!(first.contains(&format!("version=\"{}\"", env!("CARGO_PKG_VERSION"))), "{first}");
+    assert!(first.contains("/portolan.toml") && first.contains("services=\"gateway\""), "{first}");
+    serving.signal("TERM");
+    assert!(serving.wait().success());
+}
+
+#[test]
+fn services_that_can_serve_nothing_are_refused_or_warned_of() {
+    let (_runtime, node) = node("eth");
+    let text = config(0, &[], "");
+    let folder = Folder::with(&text);
+    let said = folder.run(&["serve"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.err.contains("no chain is configured for the gateway"), "{said:?}");
+    let only_gateway =
+        format!("{text}[chain.btc]\nexplorer = false\nnodes = [{{ url = \"{}\" }}]\n", node.url());
+    folder.configure(&only_gateway);
+    let said = folder.run(&["serve", "--only", "explorer"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.err.contains("no chain is configured for the explorer"), "{said:?}");
+    let mut serving = folder.start(&["serve"]);
+    let log = serving.wait_for_log("the explorer listens");
+    let warned = log.lines().any(|line| line.contains("WARN") && line.contains("answer nothing"));
+    assert!(warned, "{log}");
+    serving.signal("TERM");
+    assert!(serving.wait().success());
+}

@@ -1,6 +1,7 @@
 //! `portolan check`: are the configured nodes right, and what is to be changed?
 //!
-//! Leaves the asking and the advice to `node`, which knows the dialects.
+//! Leaves the asking and the advice to `node`, which knows the dialects, and what this machine
+//! lacks to `serve`.
 //! Invariant: nothing of a node's credentials is shown.
 
 use std::process::ExitCode;
@@ -15,7 +16,7 @@ use tokio::time::timeout;
 use super::output::{Output, table};
 use crate::config::{Config, Served};
 use crate::failure::Failure;
-use crate::serve::is_usable;
+use crate::serve::{is_usable, obstacles};
 
 /// How long one node may take to answer everything; all are asked at once.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -49,6 +50,11 @@ pub(crate) fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> 
             "no chain is configured: give [chain.X] with its nodes, in ./portolan.toml or in the \
              file that --config names",
         ));
+    }
+    // What keeps `serve` from serving is said before anybody is asked.
+    let obstacles = obstacles(config);
+    if !obstacles.is_empty() {
+        return Err(Failure::new(obstacles.join("; ")));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let findings = runtime.block_on(ask(served))?;
