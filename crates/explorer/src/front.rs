@@ -184,6 +184,9 @@ fn refuse(explorer: &Explorer, visit: &mut Visit, refused: Refused) -> Response<
     *response.status_mut() = status;
     head::refused(response.headers_mut(), retry_after_secs);
     let is_charged = !status.is_server_error() || reason == Reason::UpstreamTimeout;
+    if !is_charged {
+        visit.units = 0;
+    }
     if let Some(standing) = standing.filter(|_| is_charged) {
         standing.show(response.headers_mut());
     }

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
-use listen::InFlight;
+use listen::{InFlight, RequestId};
 use meter::{Permit, Place};
 use node::{AnswerBody, NodeError};
 
@@ -24,8 +24,10 @@ pub(crate) struct Hold {
     /// The place of the account, until the permit has it.
     pub(crate) place: Option<Place>,
     pub(crate) permit: Option<Permit>,
-    /// Units to give back should the node's answer break off.
+    /// Units that are charged as things stand; they go back should the node's answer break off.
     pub(crate) units: u32,
+    /// For a line of the log about that.
+    pub(crate) id: Option<RequestId>,
     pub(crate) _in_flight: Option<InFlight>,
     pub(crate) buffered: Option<Buffered>,
 }
@@ -98,11 +100,37 @@ impl Body {
         Body { content: Content::Relay(Box::new(relay)), hold: Some(Box::new(hold)) }
     }
 
-    fn refund(&mut self) {
-        if let Some(hold) = self.hold.as_mut()
-            && let Some(permit) = hold.permit.as_mut()
-        {
-            permit.refund(std::mem::take(&mut hold.units));
+    /// Units that are charged for the request as things stand.
+    pub(crate) fn units(&self) -> u32 {
+        self.hold.as_ref().map_or(0, |hold| hold.units)
+    }
+
+    /// Says whose answer it is.
+    pub(crate) fn is_of(&mut self, id: RequestId) {
+        if let Some(hold) = self.hold.as_mut() {
+            hold.id = Some(id);
+        }
+    }
+
+    /// The answer broke off. A node's failures are told with the node.
+    fn broke_off(&mut self, error: &BodyError) {
+        let overtime = matches!(error, BodyError::Node(error) if is_overtime(error));
+        let reader =
+            matches!(error, BodyError::Node(error) if error.cause == node::Cause::SlowReader);
+        let Some(hold) = self.hold.as_mut() else { return };
+        let units = if overtime || reader { 0 } else { hold.units };
+        hold.give_back(units);
+        let request_id = hold.id.map(tracing::field::display);
+        tracing::debug!(request_id, units_back = units, %error, "an answer broke off");
+    }
+}
+
+impl Hold {
+    /// Gives units back to the account.
+    pub(crate) fn give_back(&mut self, units: u32) {
+        if let Some(permit) = self.permit.as_mut() {
+            permit.refund(units);
+            self.units = self.units.saturating_sub(units);
         }
     }
 }
@@ -152,13 +180,7 @@ impl http_body::Body for Body {
             Content::Relay(relay) => ready!(relay.poll(context)),
         };
         if let Some(Err(error)) = &frame {
-            let overtime = matches!(error, BodyError::Node(error) if is_overtime(error));
-            let reader =
-                matches!(error, BodyError::Node(error) if error.cause == node::Cause::SlowReader);
-            if !overtime && !reader {
-                self.refund();
-            }
-            tracing::warn!(%error, "answer broke off");
+            self.broke_off(error);
         }
         Poll::Ready(frame.map(|frame| frame.map(Frame::data)))
     }

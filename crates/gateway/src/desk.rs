@@ -89,7 +89,7 @@ impl<'a> Desk<'a> {
         let body = call.body();
         self.fits(&body).map_err(|refusal| Refused::saying(refusal, echo))?;
         let standing =
-            self.admit(1, 1, &mut hold, visit).map_err(|refusal| Refused::saying(refusal, echo))?;
+            self.admit(1, 1, &mut hold).map_err(|refusal| Refused::saying(refusal, echo))?;
         self.count(&call);
         match forward(&self.errand(&call, body)).await {
             Ok(opened) => {
@@ -128,7 +128,7 @@ impl<'a> Desk<'a> {
             batch.calls.iter().try_for_each(|call| self.fits(&call.body()))?;
         }
         let units = batch.calls.len() as u32;
-        let standing = self.admit(count as u32, units, &mut hold, visit)?;
+        let standing = self.admit(count as u32, units, &mut hold)?;
         batch.calls.iter().for_each(|call| self.count(call));
         let body = if batch.calls.is_empty() {
             Body::whole(batch.join(Vec::new()), hold)
@@ -172,9 +172,7 @@ impl<'a> Desk<'a> {
         hold.buffered = Some(split.buffered);
         match joined {
             Ok(joined) => {
-                if let Some(permit) = hold.permit.as_mut() {
-                    permit.refund(joined.refund);
-                }
+                hold.give_back(joined.refund);
                 Ok(Body::whole(batch.join(joined.parts), hold))
             }
             Err((failure, refund)) => Err(self.fail(failure, refund, hold, Echo::default())),
@@ -248,18 +246,11 @@ impl<'a> Desk<'a> {
     }
 
     /// Charges `tokens` and `units`; the permit goes into `hold`.
-    fn admit(
-        &self,
-        tokens: u32,
-        units: u32,
-        hold: &mut Hold,
-        visit: &mut Visit,
-    ) -> Result<Standing, Refusal> {
+    fn admit(&self, tokens: u32, units: u32, hold: &mut Hold) -> Result<Standing, Refusal> {
         let permit = self.permit(hold.place.take(), tokens, units)?;
         let standing = *permit.standing();
         hold.permit = Some(permit);
         hold.units = units;
-        visit.units = units;
         Ok(standing)
     }
 
@@ -300,10 +291,8 @@ impl<'a> Desk<'a> {
 
     /// A refusal after the call was charged: units come back unless the time limit passed.
     fn fail(&self, failure: Failure, units: u32, mut hold: Hold, echo: Echo<'_>) -> Refused {
-        if let Some(permit) = hold.permit.as_mut()
-            && !failure.charged
-        {
-            permit.refund(units);
+        if !failure.charged {
+            hold.give_back(units);
         }
         Refused { hold, ..Refused::saying(failure.reason.into(), echo) }
     }

@@ -76,7 +76,7 @@ pub(crate) async fn forward(errand: &Errand<'_>) -> Result<Opened, Failure> {
             Ok(opened) => return Ok(opened),
             Err(trouble) => trouble,
         };
-        note(errand.pool, &trouble);
+        note(&node, &trouble);
         match next(&trouble, errand.resend && !resent) {
             Next::Stop => return Err(trouble.into()),
             Next::Again if stale < STALE_CONNECTIONS => stale += 1,
@@ -138,12 +138,13 @@ fn is_stale(trouble: &NoAnswer) -> bool {
     matches!(trouble, NoAnswer::Node(error) if error.reused_connection && error.cause == Cause::Broken)
 }
 
-fn note(pool: &Pool, trouble: &NoAnswer) {
-    let chain = pool.chain().slug;
+fn note(node: &Node, trouble: &NoAnswer) {
+    let chain = node.chain().slug;
     match trouble {
         NoAnswer::Busy => tracing::debug!(chain, "node is busy"),
-        NoAnswer::Unusable(what) | NoAnswer::Refused(what) => tracing::warn!(chain, "{what}"),
-        NoAnswer::Node(error) => tracing::warn!(chain, %error, "no answer"),
+        _ if is_stale(trouble) => tracing::debug!(chain, "an idle connection had ended"),
+        NoAnswer::Unusable(what) | NoAnswer::Refused(what) => node.complain(what),
+        NoAnswer::Node(error) => node.complain(error),
     }
 }
 

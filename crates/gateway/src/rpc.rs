@@ -56,6 +56,8 @@ pub(crate) async fn handle(
         }
     };
     state.settings.cors.expose(&parts.headers, response.headers_mut());
+    response.body_mut().is_of(visit.id);
+    visit.units = response.body().units();
     gateway.metrics().answer(visit.chain, response.status(), visit.took());
     visit.log(response.status());
     response

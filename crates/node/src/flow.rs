@@ -205,6 +205,7 @@ impl State {
         if let Some(reading) = self.reading.take() {
             if blamed {
                 reading.health.call_failed();
+                reading.health.complaints.add(&format_args!("an answer broke off: {error}"));
             }
             self.error = Some(error.reused(reading.wire.is_reused()));
         }

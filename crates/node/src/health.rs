@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
+use crate::complaints::Complaints;
 use crate::config::Ejection;
 
 const NO_HEIGHT: u64 = u64::MAX;
@@ -64,6 +65,8 @@ pub(crate) struct Health {
     /// Probes run, and decide when an ejected node comes back.
     pub(crate) probing: AtomicBool,
     facts: Mutex<Arc<Facts>>,
+    /// Calls that failed, for the log.
+    pub(crate) complaints: Complaints,
     pub(crate) probed: watch::Sender<bool>,
 }
 
@@ -82,6 +85,7 @@ impl Health {
             ejections: AtomicU32::new(0),
             probing: AtomicBool::new(false),
             facts: Mutex::default(),
+            complaints: Complaints::default(),
             probed: watch::Sender::new(false),
         })
     }

@@ -12,6 +12,7 @@ mod attempt;
 mod busy;
 mod call;
 mod choice;
+mod complaints;
 mod config;
 mod credentials;
 mod digest;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use chain::{Chain, Dialect, Network};
@@ -208,6 +208,26 @@ impl Node {
     /// failure of the node.
     pub fn strike(&self) {
         self.health.call_failed();
+    }
+
+    /// Tells the operator of a call that failed. A node's failures are one line of the log a minute,
+    /// however many they are; `what` may hold no secret.
+    pub fn complain(&self, what: &dyn std::fmt::Display) {
+        self.health.complaints.add(what);
+    }
+
+    /// Writes the line about failed calls, if it is time for one.
+    pub(crate) fn tell_complaints(&self, now: Instant) {
+        if let Some(line) = self.health.complaints.due(now) {
+            let (chain, node) = (self.chain.slug, self.host());
+            tracing::warn!(
+                chain,
+                node,
+                calls = line.calls,
+                "calls to a node failed: {}",
+                line.last
+            );
+        }
     }
 
     /// Whether the node treats a call tagged `"jsonrpc":"2.0"` as JSON-RPC 2.0: status 200 for

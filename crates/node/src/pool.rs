@@ -282,6 +282,7 @@ async fn watch(pool: Weak<Pool>) {
         let set = pool.set.load_full();
         let now = Instant::now();
         set.nodes.iter().for_each(|node| node.line.sweep(now));
+        set.nodes.iter().for_each(|node| node.tell_complaints(now));
         pool.flows.watch(now);
         drop(pool);
         tokio::time::sleep(watch_interval(&set.config)).await;
