@@ -287,3 +287,36 @@ fn services_that_can_serve_nothing_are_refused_or_warned_of() {
     serving.signal("TERM");
     assert!(serving.wait().success());
 }
+
+#[test]
+fn the_log_counts_units_as_the_bill_does_and_failures_of_a_node_in_one_line() {
+    let (_runtime, node) = node("btc");
+    let dead = "http://127.0.0.1:1";
+    let folder = Folder::with(&config(0, &[("btc", &node.url()), ("ltc", dead)], ""));
+    let mut serving = folder.start(&["serve"]);
+    let gateway = serving.address("the gateway listens");
+    let explorer = serving.address("the explorer listens");
+    let key = new_key(&folder, "shop");
+    for _ in 0..10 {
+        assert_eq!(call(gateway, "btc", &key, TIP).status, 200);
+        assert_eq!(call(gateway, "ltc", &key, TIP).status, 503);
+    }
+    // The index of a chain whose node is dead has nothing to show, which costs nothing.
+    assert_eq!(program::ask(explorer, "/api/v1/ltc/blocks", &key).status, 503);
+    assert_eq!(program::ask(explorer, "/api/v1/doge/blocks", &key).status, 404);
+    let log = serving.wait_for_log("calls to a node failed");
+    assert_eq!(log.matches("calls to a node failed").count(), 1, "{log}");
+    serving.signal("TERM");
+    assert!(serving.wait().success());
+    let log = serving.log();
+    let told = |route: &str| -> u64 {
+        let lines = log.lines().filter(|line| line.contains(route) && line.contains(" units="));
+        let units = lines.map(|line| line.split_once(" units=").unwrap().1);
+        units.map(|rest| rest.split_whitespace().next().unwrap().parse::<u64>().unwrap()).sum()
+    };
+    let usage = folder.json(&["usage", "shop"]);
+    assert_eq!((&usage["gateway"]["today"], told("gateway::visit")), (&10.into(), 10), "{log}");
+    assert_eq!((&usage["explorer"]["today"], told("explorer::visit")), (&1.into(), 1), "{log}");
+    let failures = log.lines().filter(|line| line.contains("WARN") && line.contains("ltc"));
+    assert!(failures.count() <= 3, "one failed call is no line: {log}");
+}
