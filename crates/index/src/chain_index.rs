@@ -11,8 +11,8 @@ use chain::utxo::Layout;
 use chain::{Chain, Family, Network};
 use node::Pool;
 
-use crate::utxo::{self, SyncOptions};
-use crate::{IndexError, Memory, Standing, Stopped};
+use crate::identity::no_index;
+use crate::{Identity, IndexError, Memory, Standing, Stopped, SyncOptions, utxo};
 
 /// The running index of one chain.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ impl ChainIndex {
                 let store = utxo::Store::open(dir, chain, network, memory, None)?;
                 Ok(ChainIndex::Utxo(utxo::Index::start(store, Arc::clone(pool), options)))
             }
-            Family::Account | Family::Ring => Err(utxo::no_index(dir, chain)),
+            Family::Account | Family::Ring => Err(no_index(dir, chain)),
         }
     }
 
@@ -66,7 +66,7 @@ impl ChainIndex {
         network: &'static Network,
     ) -> Result<(), IndexError> {
         let (found, wanted) = match chain.family {
-            Family::Utxo => (utxo::Store::identity(dir), utxo::Identity::new(chain, network)),
+            Family::Utxo => (utxo::Store::identity(dir), Identity::new(chain, network)),
             Family::Account | Family::Ring => return Ok(()),
         };
         match found {

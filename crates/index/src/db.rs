@@ -45,7 +45,7 @@ pub(crate) struct TableSpec {
 pub(crate) struct Table(pub(crate) usize);
 
 /// An open store.
-pub(crate) struct Db {
+pub struct Db {
     db: DB,
     specs: &'static [TableSpec],
     dir: PathBuf,

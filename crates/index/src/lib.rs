@@ -7,14 +7,18 @@
 mod chain_index;
 mod db;
 mod error;
+mod identity;
 mod room;
 mod row;
 mod standing;
 mod stopped;
+mod sync;
 pub mod utxo;
 
 pub use chain_index::ChainIndex;
 pub use db::Memory;
 pub use error::{IndexError, ReadError, Tier};
+pub use identity::Identity;
 pub use standing::{FirstLoad, Standing};
 pub use stopped::Stopped;
+pub use sync::SyncOptions;

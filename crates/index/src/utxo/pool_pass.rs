@@ -13,11 +13,12 @@ use chain::utxo::Format;
 use node::Node;
 use serde_json::value::RawValue;
 
-use super::admission::{Admission, Raw, Terms, hold_against};
+use super::admission::{Admission, Raw, Terms};
 use super::mempool::Mempool;
-use super::upstream::{self, UpstreamError};
+use super::upstream;
 use super::view::View;
 use crate::ReadError;
+use crate::sync::{Pass, Trouble};
 
 /// So many transactions are asked for in one request.
 const BATCH: usize = 100;
@@ -25,30 +26,6 @@ const BATCH: usize = 100;
 const LONGEST: Duration = Duration::from_millis(500);
 /// What could not be read is asked for again after at most so many passes.
 const RAREST: u64 = 8;
-
-/// How a pass ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pass {
-    /// The pool is the node's at our tip.
-    Whole,
-    /// The same but for transactions that could not be read.
-    Unread,
-    /// There is more to fetch.
-    Unfinished,
-    /// The node has another tip by now.
-    Moved,
-    /// It is not time yet for another one.
-    Resting,
-}
-
-/// Why a pass failed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum PassError {
-    #[error(transparent)]
-    Upstream(#[from] UpstreamError),
-    #[error(transparent)]
-    Read(#[from] ReadError),
-}
 
 /// What passes go by.
 #[derive(Clone, Copy)]
@@ -73,8 +50,6 @@ pub(crate) struct PoolPasses {
     not_given: Vec<Hash32>,
     /// Could not be read so far: how often that was tried, and the pass of the next try.
     unread: HashMap<Hash32, (u32, u64)>,
-    /// Blocks were taken back since the pool was held against the chain.
-    loose: bool,
 }
 
 impl PoolPasses {
@@ -88,7 +63,6 @@ impl PoolPasses {
             left: Vec::new(),
             not_given: Vec::new(),
             unread: HashMap::new(),
-            loose: false,
         }
     }
 
@@ -97,15 +71,13 @@ impl PoolPasses {
         &self.admission.mempool
     }
 
-    /// What time is left until the list may be read again.
-    pub(crate) fn due_in(&self) -> Duration {
+    /// What time is left before there is something to do: until the list may be read again.
+    pub(crate) fn rest(&self) -> Duration {
+        if !self.left.is_empty() {
+            return Duration::ZERO;
+        }
         let since = self.listed.map(|listed| listed.elapsed());
         since.map_or(Duration::ZERO, |since| self.rules.every.saturating_sub(since))
-    }
-
-    /// Whether there is nothing to do before the list may be read again.
-    pub(crate) fn is_resting(&self) -> bool {
-        self.left.is_empty() && !self.due_in().is_zero()
     }
 
     /// Our tip is another one by now, with this pool.
@@ -115,38 +87,15 @@ impl PoolPasses {
         self.not_given.clear();
     }
 
-    /// Blocks were taken back: the pool is to be held against the chain before it is shown again.
-    pub(crate) fn loosen(&mut self) {
-        self.loose = true;
-    }
-
-    /// Whether it is to be.
-    pub(crate) fn is_loose(&self) -> bool {
-        self.loose
-    }
-
-    /// It was held against the chain.
-    pub(crate) fn tighten(&mut self) {
-        self.loose = false;
-    }
-
     /// Brings the pool up to the node's, at the tip of `view`.
     pub(crate) async fn pass(
         &mut self,
         node: &Arc<Node>,
         view: &Arc<View>,
-    ) -> Result<Pass, PassError> {
-        if self.loose {
-            let mut mempool = self.mempool().clone();
-            let at = Arc::clone(view);
-            let held = move || hold_against(&mut mempool, &at).map(|()| mempool);
-            let mempool = away(held).await?;
-            self.moved_to(mempool);
-            self.tighten();
-        }
+    ) -> Result<Pass, Trouble> {
         let started = Instant::now();
         if self.left.is_empty() {
-            if self.is_resting() {
+            if !self.rest().is_zero() {
                 return Ok(Pass::Resting);
             }
             self.listed = Some(started);
@@ -167,7 +116,7 @@ impl PoolPasses {
     }
 
     /// Takes out of the pool what is not listed, and notes what is to be fetched.
-    async fn take_list(&mut self, list: Box<RawValue>) -> Result<(), PassError> {
+    async fn take_list(&mut self, list: Box<RawValue>) -> Result<(), Trouble> {
         self.passes += 1;
         let (mut admission, mut unread) =
             (std::mem::take(&mut self.admission), std::mem::take(&mut self.unread));
@@ -176,7 +125,7 @@ impl PoolPasses {
         let compared = away_with(move || {
             let ids = upstream::mempool_ids(&list)?;
             let left = compare(&mut admission, &mut unread, &ids, pass, limit);
-            Ok::<_, PassError>((admission, unread, left))
+            Ok::<_, Trouble>((admission, unread, left))
         })
         .await;
         match compared {
@@ -192,7 +141,7 @@ impl PoolPasses {
     }
 
     /// Fetches and admits some of what is left.
-    async fn fetch(&mut self, node: &Arc<Node>, view: &Arc<View>) -> Result<(), PassError> {
+    async fn fetch(&mut self, node: &Arc<Node>, view: &Arc<View>) -> Result<(), Trouble> {
         if self.mempool().memory() >= self.rules.limit {
             let ids = std::mem::take(&mut self.left);
             return self
@@ -218,7 +167,7 @@ impl PoolPasses {
         &mut self,
         view: &Arc<View>,
         work: impl FnOnce(&mut Admission, Terms<'_>) -> Result<(), ReadError> + Send + 'static,
-    ) -> Result<(), PassError> {
+    ) -> Result<(), Trouble> {
         let before = self.mempool().clone();
         let mut admission = std::mem::take(&mut self.admission);
         let (view, PoolRules { format, limit, .. }) = (Arc::clone(view), self.rules);
@@ -243,7 +192,7 @@ impl PoolPasses {
 
     /// What was listed and is neither in the pool nor refused is to be asked for again, unless it
     /// waits no longer.
-    async fn note_unread(&mut self, node: &Arc<Node>) -> Result<(), PassError> {
+    async fn note_unread(&mut self, node: &Arc<Node>) -> Result<(), Trouble> {
         let not_given = std::mem::take(&mut self.not_given);
         let mut unread = self.admission.take_unread();
         for ids in not_given.chunks(BATCH) {

@@ -8,6 +8,7 @@ use chain::Hash32;
 
 use super::script_id::ScriptId;
 use crate::db::{Table, TableSpec};
+use crate::identity;
 use crate::row::{of_u40, u40};
 
 /// Version of the layouts of this index; a store of another one is refused.
@@ -28,7 +29,7 @@ pub(crate) static TABLES: [TableSpec; 10] = [
 ];
 
 /// Name → tip, identity, key of the script ids.
-pub(crate) const META: Table = Table(0);
+pub(crate) const META: Table = identity::META;
 /// `height u32` → [`super::BlockRow`].
 pub(crate) const HEADER_BY_HEIGHT: Table = Table(1);
 /// First 8 bytes of the block hash in wire order → `height u32`.
@@ -54,7 +55,7 @@ pub(crate) const VOIDED_BY_TXID: Table = Table(9);
 /// Key of the tip in `meta`.
 pub(crate) const META_TIP: &[u8] = b"tip";
 /// Key of chain, network, genesis and format in `meta`.
-pub(crate) const META_IDENTITY: &[u8] = b"identity";
+pub(crate) const META_IDENTITY: &[u8] = identity::META_IDENTITY;
 /// Key of the secret of the script ids in `meta`.
 pub(crate) const META_HASH_KEY: &[u8] = b"hash_key";
 

@@ -14,13 +14,14 @@ use super::block_row::BlockRow;
 use super::connect::{Connect, voids};
 use super::effects::Rules;
 use super::heights::Heights;
-use super::identity::{Identity, begin, format_of, read_identity, stored_key, stranger};
 use super::load;
 use super::schema::{HEADER_BY_HEIGHT, META, META_TIP, TABLES};
 use super::script_id::HashKey;
+use super::secret::{begin, stored_key};
 use super::tip::Tip;
 use crate::db::{Batch, Db, Memory, Reader};
-use crate::{IndexError, ReadError};
+use crate::identity::no_index;
+use crate::{Identity, IndexError, ReadError};
 
 /// An index on disk.
 pub struct Store {
@@ -49,10 +50,11 @@ impl Store {
         memory: &Memory,
         key: Option<HashKey>,
     ) -> Result<Store, IndexError> {
-        let format = format_of(dir, chain)?;
-        refuse_other_tables(dir, &Identity::new(chain, network))?;
+        let format = chain.format.ok_or_else(|| no_index(dir, chain))?;
+        let wanted = Identity::new(chain, network);
+        wanted.check_tables(dir, &TABLES)?;
         let db = Arc::new(Db::open(dir, &TABLES, memory)?);
-        let key = begin(&db, &Identity::new(chain, network), key)?;
+        let key = begin(&db, &wanted, key)?;
         let store = Store::on(db, chain, network, format, key)?;
         if store.tip.is_some() {
             load::clear_remains(dir)?;
@@ -71,14 +73,12 @@ impl Store {
         network: &'static Network,
         memory: &Memory,
     ) -> Result<Store, IndexError> {
-        let format = format_of(dir, chain)?;
+        let format = chain.format.ok_or_else(|| no_index(dir, chain))?;
         let wanted = Identity::new(chain, network);
-        refuse_other_tables(dir, &wanted)?;
+        wanted.check_tables(dir, &TABLES)?;
         let db = Arc::new(Db::open_read_only(dir, &TABLES, memory)?);
-        let key = match read_identity(&db)? {
-            Some(found) if found == wanted => stored_key(&db)?,
-            found => return Err(stranger(dir, found.as_ref(), &wanted)),
-        };
+        wanted.check_store(&db)?;
+        let key = stored_key(&db)?;
         Store::on(db, chain, network, format, key)
     }
 
@@ -110,12 +110,7 @@ impl Store {
     /// # Errors
     /// As for `open`; an identity that cannot be read.
     pub fn identity(dir: &Path) -> Result<Option<Identity>, IndexError> {
-        if !dir.join("CURRENT").exists() {
-            return Ok(None);
-        }
-        // That of another format may have other tables besides.
-        let db = Db::open_read_only(dir, &TABLES[..1], &Memory::new(8 << 20, 8 << 20))?;
-        read_identity(&db)
+        Identity::of_folder(dir, &TABLES)
     }
 
     /// Whether a process has the index in a folder open, be it this one.
@@ -325,19 +320,6 @@ impl Store {
 pub(crate) fn read_block(reader: Reader<'_>, height: u32) -> Result<Option<BlockRow>, ReadError> {
     let Some(row) = reader.get(HEADER_BY_HEIGHT, &height.to_be_bytes())? else { return Ok(None) };
     BlockRow::read(height, &row).map(Some).map_err(|bad| bad.of("header_by_height"))
-}
-
-/// Refuses an index whose tables are others before anything is made in its folder.
-fn refuse_other_tables(dir: &Path, wanted: &Identity) -> Result<(), IndexError> {
-    if Db::has_tables(dir, &TABLES) {
-        return Ok(());
-    }
-    match Store::identity(dir)? {
-        Some(found) if found == *wanted => {
-            Err(IndexError::damaged("a table is gone; rebuild the index"))
-        }
-        found => Err(stranger(dir, found.as_ref(), wanted)),
-    }
 }
 
 fn read_tip(reader: Reader<'_>) -> Result<Option<Tip>, IndexError> {

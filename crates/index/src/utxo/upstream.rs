@@ -7,32 +7,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use chain::Hash32;
-use node::{CallError, Node, Weight};
+use node::{Node, Weight};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// What went wrong with a node.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum UpstreamError {
-    /// No answer, or an error of the node.
-    #[error(transparent)]
-    Call(#[from] CallError),
-    /// An answer of another shape than the call gives.
-    #[error("{method} gave something else than it should")]
-    Shape {
-        /// The call.
-        method: &'static str,
-    },
-}
-
-/// The node's view of its chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Best {
-    pub(crate) height: u32,
-    pub(crate) hash: Hash32,
-    /// It has headers of blocks that it has not yet, or says that it is still downloading.
-    pub(crate) behind: bool,
-}
+use crate::sync::{Best, UpstreamError};
 
 #[derive(Deserialize)]
 struct ChainInfo {
@@ -55,7 +34,7 @@ fn hash(method: &'static str, text: &str) -> Result<Hash32, UpstreamError> {
 }
 
 /// The node's best block.
-pub(crate) async fn best(node: &Arc<Node>) -> Result<Best, UpstreamError> {
+pub(crate) async fn best(node: &Arc<Node>) -> Result<Best<Hash32>, UpstreamError> {
     let method = "getblockchaininfo";
     let text = node.call(method, "[]", Weight::Internal).await?;
     let info: ChainInfo = read(method, &text)?;

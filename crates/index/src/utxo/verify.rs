@@ -25,10 +25,9 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use super::identity::Identity;
 use super::store::Store;
 use super::tip::Tip;
-use crate::IndexError;
+use crate::{Identity, IndexError};
 use exact::Exact;
 use faults::Faults;
 use sums::{BUCKETS, Sums};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use explorer::Settings;
 use index::Memory;
-use index::utxo::SyncOptions;
+use index::SyncOptions;
 use serde::Deserialize;
 
 use super::listener::{cors, millis};

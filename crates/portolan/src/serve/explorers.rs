@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use chain::{Chain, Network};
 use explorer::ChainService;
-use index::utxo::SyncOptions;
+use index::SyncOptions;
 use index::{ChainIndex, IndexError, Memory, Stopped};
 use node::Pool;
 

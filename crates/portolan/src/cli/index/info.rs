@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use index::utxo::{Identity, Store};
+use index::Identity;
+use index::utxo::Store;
 use serde::Serialize;
 
 use super::{read_only, served};

@@ -1,6 +1,6 @@
 //! The index of one chain as its readers see it: a view, and how it stands with the node.
 //!
-//! Leaves moving the tip to `sync`. Invariant: one atomic pointer holds tip, snapshot and mempool
+//! Leaves moving the tip to `round`. Invariant: one atomic pointer holds tip, snapshot and mempool
 //! (decision E7); whoever loads it sees one moment.
 
 use std::path::Path;
@@ -13,11 +13,9 @@ use chain::{Chain, Network};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::store::Store;
-use super::view::View;
-use crate::IndexError;
-use crate::Standing;
+use super::{Family, locked};
 use crate::db::Db;
+use crate::{IndexError, Standing};
 
 /// Data of the mempool is shown so long after the node was heard last (decision E11).
 const POOL_LIVES: Duration = Duration::from_secs(60);
@@ -25,12 +23,12 @@ const POOL_LIVES: Duration = Duration::from_secs(60);
 const SYNC_LIVES: Duration = Duration::from_secs(30);
 
 /// The index of one chain.
-pub struct Index {
+pub struct Index<F: Family> {
     chain: &'static Chain,
     network: &'static Network,
-    view: ArcSwapOption<View>,
+    view: ArcSwapOption<F::View>,
     standing: ArcSwap<Standing>,
-    store: Arc<Mutex<Store>>,
+    store: Arc<Mutex<F::Store>>,
     /// The same rows, for what needs no turn.
     db: Arc<Db>,
     born: Instant,
@@ -42,13 +40,13 @@ pub struct Index {
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Index {
+impl<F: Family> Index<F> {
     pub(crate) fn new(
         chain: &'static Chain,
         network: &'static Network,
-        store: Arc<Mutex<Store>>,
-    ) -> Index {
-        let db = Arc::clone(store.lock().unwrap_or_else(PoisonError::into_inner).db());
+        store: Arc<Mutex<F::Store>>,
+    ) -> Index<F> {
+        let db = Arc::clone(F::db(&locked(&store)));
         Index {
             chain,
             network,
@@ -75,7 +73,7 @@ impl Index {
     }
 
     /// The rows on disk, which a round of the sync may hold for as long as a block takes.
-    pub fn store(&self) -> &Arc<Mutex<Store>> {
+    pub fn store(&self) -> &Arc<Mutex<F::Store>> {
         &self.store
     }
 
@@ -94,12 +92,12 @@ impl Index {
 
     /// The tip with its mempool; none while the first load runs. The mempool is left out once the
     /// node told nothing of it for 60 s.
-    pub fn view(&self) -> Option<Arc<View>> {
+    pub fn view(&self) -> Option<Arc<F::View>> {
         let view = self.view.load_full()?;
-        if view.mempool().is_none() || self.silence(&self.pool_heard_ms) <= POOL_LIVES {
+        if !F::shows_waiting(&view) || self.silence(&self.pool_heard_ms) <= POOL_LIVES {
             return Some(view);
         }
-        let bare = Arc::new(view.with_mempool(None));
+        let bare = Arc::new(F::showing(&view, None));
         // Whatever was published meanwhile is newer.
         self.view.compare_and_swap(&view, Some(Arc::clone(&bare)));
         Some(bare)
@@ -121,7 +119,7 @@ impl Index {
         }
     }
 
-    pub(crate) fn publish(&self, view: View) {
+    pub(crate) fn publish(&self, view: F::View) {
         self.view.store(Some(Arc::new(view)));
     }
 

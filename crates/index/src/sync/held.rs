@@ -4,26 +4,23 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::index::Index;
-use super::store::Store;
-use super::view::View;
+use super::{Family, Index};
 use crate::Standing;
 
-impl Index {
+impl<F: Family> Index<F> {
     /// Serves what a store holds, and says why it goes no further. The store may be one that was
     /// opened for reading.
-    pub fn hold(store: Store, why: String) -> Arc<Index> {
-        let (chain, network, view) = (store.chain(), store.network(), View::of(&store));
+    pub fn hold(store: F::Store, why: String) -> Arc<Index<F>> {
+        let ((chain, network, _), view) = (F::place(&store), F::view(&store));
+        let tip = view.as_ref().map(F::tip_of);
         let index = Index::new(chain, network, Arc::new(Mutex::new(store)));
         index.stand(Standing {
-            height: view.as_ref().map_or(0, View::height),
-            best_hash: view.as_ref().map(|view| view.hash().to_string()),
+            height: tip.map_or(0, |(height, _)| height),
+            best_hash: tip.map(|(_, hash)| hash.to_string()),
             stopped: Some(why),
             ..Standing::default()
         });
-        if let Some(view) = view {
-            index.publish(view);
-        }
+        view.into_iter().for_each(|view| index.publish(view));
         Arc::new(index)
     }
 }

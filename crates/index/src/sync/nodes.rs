@@ -1,21 +1,20 @@
 //! Which node is followed, and which others may be asked for a block.
 //!
-//! Leaves what a node says to `upstream`. Invariant: rows are for good, so nothing is taken from a
-//! node before a probe knew its chain.
+//! Invariant: rows are for good, so nothing is taken from a node before a probe knew its chain.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use node::{Node, Standing as Probed, Tried};
 
-use super::{Sync, Trouble};
+use super::{Family, Keeper, Trouble};
 
 /// A node that is so many blocks behind the best one is not stayed with (decision G11).
 const LAG: u64 = 2;
 /// So long a node that gave no block or a spoilt one is followed only if no other is as far.
 const PASSED_OVER: Duration = Duration::from_secs(30);
 
-impl Sync {
+impl<F: Family> Keeper<F> {
     /// The node that gave us our tip, if it can be asked and was not left behind; else the best
     /// one.
     pub(super) fn node(&mut self) -> Result<Arc<Node>, Trouble> {
@@ -52,18 +51,18 @@ impl Sync {
     }
 
     /// The other nodes that can be asked.
-    pub(super) fn others(&self, node: &Arc<Node>) -> Vec<Arc<Node>> {
+    pub(crate) fn others(&self, node: &Arc<Node>) -> Vec<Arc<Node>> {
         let nodes = self.pool.nodes();
         nodes.into_iter().filter(|other| other.id() != node.id() && is_ready(other)).collect()
     }
 
     /// Follows another node for a while, if there is one as far.
-    pub(super) fn pass_over(&mut self, node: &Arc<Node>, trouble: &Trouble) {
+    pub(crate) fn pass_over(&mut self, node: &Arc<Node>, trouble: &Trouble) {
         if self.is_passed_over(node) {
             return;
         }
-        let (chain, node_host) = (self.index.chain().slug, node.host());
-        tracing::warn!(chain, node = node_host, "a block is asked of other nodes: {trouble}");
+        let (chain, host) = (self.slug(), node.host());
+        tracing::warn!(chain, node = host, "a block is asked of other nodes: {trouble}");
         self.passed_over.push((node.id(), Instant::now() + PASSED_OVER));
     }
 

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::utxo::load::LoadProgress;
+use super::load::LoadProgress;
 
 /// Between two lines of progress.
 const PROGRESS: Duration = Duration::from_secs(10);

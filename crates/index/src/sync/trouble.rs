@@ -1,20 +1,38 @@
 //! Why a round of the sync ended before it was through.
 //!
-//! Leaves to the sync what is done about it. Invariant: no text holds a credential.
+//! Leaves to the round what is done about it. Invariant: no text holds a credential.
 
-use crate::utxo::pool_pass::PassError;
-use crate::utxo::upstream::UpstreamError;
+use node::CallError;
+
 use crate::{IndexError, ReadError};
+
+/// What went wrong with a node.
+#[derive(Debug, thiserror::Error)]
+pub enum UpstreamError {
+    /// No answer, or an error of the node.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// An answer of another shape than the call gives.
+    #[error("{method} gave something else than it should")]
+    Shape {
+        /// The call.
+        method: &'static str,
+    },
+}
 
 /// Why a round ended before it was through.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
+pub enum Trouble {
+    /// None is there, or no probe knows its chain yet.
     #[error("no node can be asked")]
     NoNode,
+    /// A node gave no answer, or one that makes no sense.
     #[error(transparent)]
     Upstream(#[from] UpstreamError),
+    /// Rows cannot be changed, or a block is none.
     #[error(transparent)]
     Index(#[from] IndexError),
+    /// Rows cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The node is behind us, and is waited for.
@@ -23,29 +41,22 @@ pub(super) enum Trouble {
     /// The node's chain changed while it was read; the next round sees the new one.
     #[error("the node's chain changed")]
     Changed,
+    /// The chains have no block in common.
     #[error("the genesis block is another one than ours")]
     Stranger,
+    /// The end was asked for.
     #[error("asked to end")]
     Ended,
 }
 
 impl Trouble {
     /// Whether another node may be well: this one gave no block, or bytes that are none.
-    pub(super) fn is_of_one_node(&self) -> bool {
+    pub(crate) fn is_of_one_node(&self) -> bool {
         matches!(self, Trouble::Upstream(_) | Trouble::Index(IndexError::Block { .. }))
     }
 
     /// Whether it stands in the way of every block until somebody does something.
-    pub(super) fn stops(&self) -> bool {
+    pub(crate) fn stops(&self) -> bool {
         matches!(self, Trouble::Index(_) | Trouble::Read(_) | Trouble::Stranger)
-    }
-}
-
-impl From<PassError> for Trouble {
-    fn from(error: PassError) -> Trouble {
-        match error {
-            PassError::Upstream(error) => error.into(),
-            PassError::Read(error) => error.into(),
-        }
     }
 }

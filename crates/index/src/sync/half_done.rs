@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::Family;
 use crate::IndexError;
 
 /// The note of an index.
@@ -50,4 +51,15 @@ impl HalfDone {
             _ => Ok(()),
         }
     }
+}
+
+/// Takes back what a reorganisation that was cut off has left above the fork.
+pub(super) fn back_to_fork<F: Family>(store: &mut F::Store) -> Result<(), IndexError> {
+    let (_, _, dir) = F::place(store);
+    let note = HalfDone::of(&dir);
+    let Some(fork) = note.fork() else { return Ok(()) };
+    while F::tip(store).is_some_and(|(height, _)| height > fork) {
+        F::disconnect(store)?;
+    }
+    note.clear()
 }

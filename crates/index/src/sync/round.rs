@@ -1,0 +1,268 @@
+//! Round after round: one look at the node, and everything that follows from it.
+//!
+//! Leaves the way to the node's tip to `follow`. Invariants: a pool that blocks were taken back
+//! from under is not shown before it was held against the chain; what goes wrong again and again is
+//! tried ever more rarely.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use node::{Node, Pool};
+use tokio::sync::watch;
+
+use super::half_done::{HalfDone, back_to_fork};
+use super::waits::Waits;
+use super::{Best, Family, Index, Keeper, Pass, SyncOptions, Trouble, away, locked};
+use crate::Standing;
+
+/// Between two looks at the nodes' probes while none can be asked.
+const NO_NODE: Duration = Duration::from_millis(100);
+/// Between two rounds that follow each other as fast as may be.
+const AT_ONCE: Duration = Duration::from_millis(20);
+/// After so long out of sync it is logged that it is in sync again.
+const LONG_OUT: Duration = Duration::from_secs(30);
+
+/// An index and what keeps it at the tip.
+pub(super) struct Round<F: Family> {
+    pub(super) keeper: Keeper<F>,
+    pub(super) family: F,
+    /// Blocks were taken back since what waits was held against the chain.
+    pub(super) is_loose: bool,
+    /// Whether the pool is the node's at our tip.
+    passed: bool,
+    waits: Waits,
+    told: Option<String>,
+    /// Since when it is not in sync; none while it is.
+    out_since: Option<Instant>,
+    /// Whether it was ever said to be in sync.
+    was_in_sync: bool,
+}
+
+impl<F: Family> Index<F> {
+    /// Starts to keep an index at the tip of its nodes. What is on disk is served at once; of a
+    /// reorganisation that was cut off the block at which the chains part.
+    pub fn start(mut store: F::Store, pool: Arc<Pool>, options: SyncOptions) -> Arc<Index<F>> {
+        let (chain, network, _) = F::place(&store);
+        if let Err(error) = back_to_fork::<F>(&mut store) {
+            tracing::error!(chain = chain.slug, %error, "a reorganisation stays half done");
+        }
+        let (view, family) = (F::view(&store), F::new(&store, &options));
+        let store = Arc::new(Mutex::new(store));
+        let index = Arc::new(Index::new(chain, network, Arc::clone(&store)));
+        if let Some(view) = view {
+            let (height, hash) = F::tip_of(&view);
+            let best_hash = Some(hash.to_string());
+            index.stand(Standing { height, best_hash, ..Standing::default() });
+            index.publish(view);
+        }
+        let keeper = Keeper {
+            index: Arc::clone(&index),
+            pool,
+            store,
+            options,
+            held_at: None,
+            last_node: None,
+            alone_since: None,
+            passed_over: Vec::new(),
+            end: index.end_asked(),
+        };
+        index.keep(tokio::spawn(Round::new(keeper, family).run()));
+        index
+    }
+}
+
+impl<F: Family> Round<F> {
+    fn new(keeper: Keeper<F>, family: F) -> Round<F> {
+        Round {
+            keeper,
+            family,
+            is_loose: false,
+            passed: false,
+            waits: Waits::default(),
+            told: None,
+            out_since: Some(Instant::now()),
+            was_in_sync: false,
+        }
+    }
+
+    async fn run(mut self) {
+        let mut woken = self.keeper.pool.woken();
+        loop {
+            let (mut end, began) = (self.keeper.end.clone(), Instant::now());
+            let round = tokio::select! {
+                round = self.round() => round,
+                // A node that hangs must not hold up an end that was asked for.
+                () = asked(&mut end) => Err(Trouble::Ended),
+            };
+            let (pause, may_be_woken) = match round {
+                Ok(pass) => self.after(pass),
+                Err(Trouble::Ended) => return self.settle().await,
+                Err(trouble) => self.after_trouble(&trouble),
+            };
+            self.stand(None);
+            tokio::select! {
+                () = asked(&mut end) => return self.settle().await,
+                () = tokio::time::sleep(pause) => {}
+                changed = woken.changed(), if may_be_woken => match changed {
+                    // News may come by the thousand.
+                    Ok(()) => tokio::time::sleep(AT_ONCE.saturating_sub(began.elapsed())).await,
+                    Err(_) => tokio::time::sleep(pause).await,
+                },
+            }
+        }
+    }
+
+    /// How long to wait after a round that came to its end, and whether news may cut that short.
+    fn after(&mut self, pass: Pass) -> (Duration, bool) {
+        self.told = None;
+        self.waits.forget();
+        match pass {
+            Pass::Moved | Pass::Unfinished => (AT_ONCE, true),
+            Pass::Whole | Pass::Unread => (self.keeper.options.poll, true),
+            Pass::Resting => (self.keeper.options.poll.min(self.family.rest()), true),
+        }
+    }
+
+    /// The same after one that did not. What stands in the way of every block is tried ever more
+    /// rarely, whatever the node publishes.
+    fn after_trouble(&mut self, trouble: &Trouble) -> (Duration, bool) {
+        self.tell(trouble);
+        if !self.keeper.index.standing().in_sync {
+            self.out_since.get_or_insert_with(Instant::now);
+        }
+        let (poll, load) = (self.keeper.options.poll, self.family.load_height());
+        match trouble {
+            Trouble::NoNode => (poll.min(NO_NODE), true),
+            _ if trouble.stops() || load.is_some() => {
+                let tip = F::tip(&self.keeper.store()).map(|(height, _)| height);
+                (self.waits.next(poll, load.or(tip).unwrap_or(0)), false)
+            }
+            _ => (poll, true),
+        }
+    }
+
+    /// Waits until a change that is under way is on the disk.
+    async fn settle(&self) {
+        let store = Arc::clone(&self.keeper.store);
+        // It cannot be cut off: it only waits.
+        let _ = tokio::task::spawn_blocking(move || drop(locked(&store))).await;
+    }
+
+    /// Logs a trouble once, and what stands in the way of every block also in the standing.
+    fn tell(&mut self, trouble: &Trouble) {
+        let (text, stopped) = (trouble.to_string(), trouble.stops());
+        if self.told.as_ref() != Some(&text) {
+            let chain = self.keeper.slug();
+            match trouble {
+                _ if stopped => tracing::error!(chain, "the index does not go on: {text}"),
+                Trouble::Upstream(_) => tracing::warn!(chain, "the index waits: {text}"),
+                _ => tracing::debug!(chain, "the index waits: {text}"),
+            }
+        }
+        self.keeper.index.set_stopped(stopped.then(|| text.clone()));
+        self.told = Some(text);
+    }
+
+    async fn round(&mut self) -> Result<Pass, Trouble> {
+        let node = self.keeper.node()?;
+        let best = F::best(&node).await?;
+        self.keeper.index.heard(node.version());
+        self.stand(Some(best));
+        self.keeper.check_room()?;
+        let best = self.follow(&node, best).await?;
+        self.keeper.index.set_stopped(None);
+        let pass = self.pass(&node).await;
+        self.stand(Some(best));
+        self.tell_in_sync();
+        pass
+    }
+
+    /// Brings the pool up to the node's, if it is time, and publishes it with our tip.
+    async fn pass(&mut self, node: &Arc<Node>) -> Result<Pass, Trouble> {
+        if !self.family.rest().is_zero() {
+            return Ok(Pass::Resting);
+        }
+        let view = F::view(&self.keeper.store()).map(Arc::new).ok_or(Trouble::Changed)?;
+        self.tighten(&view).await?;
+        let pass = self.family.pass(node, &view).await;
+        if pass.is_ok() {
+            self.keeper.index.pool_heard();
+        }
+        self.passed = match &pass {
+            Ok(Pass::Whole) => true,
+            Ok(Pass::Unread | Pass::Unfinished) => false,
+            Ok(Pass::Moved | Pass::Resting) | Err(_) => self.passed,
+        };
+        self.publish(&view, true);
+        pass
+    }
+
+    /// Holds what waits against the chain, if blocks were taken back from under it.
+    async fn tighten(&mut self, view: &Arc<F::View>) -> Result<(), Trouble> {
+        if !self.is_loose {
+            return Ok(());
+        }
+        let (mut waiting, view) = (self.family.waiting().clone(), Arc::clone(view));
+        let held = away(move || Ok(F::hold_against(&mut waiting, &view).map(|()| waiting)?));
+        let waiting = held.await?;
+        self.family.moved_to(waiting);
+        self.is_loose = false;
+        Ok(())
+    }
+
+    /// Publishes our tip with the mempool, unless a reorganisation is half done.
+    pub(super) fn publish(&mut self, view: &F::View, at_best: bool) {
+        let keeper = &mut self.keeper;
+        if let Some(height) = keeper.held_at {
+            if F::tip_of(view).0 < height && !at_best {
+                return;
+            }
+            keeper.held_at = None;
+            let (_, _, dir) = F::place(&keeper.store());
+            if let Err(error) = HalfDone::of(&dir).clear() {
+                tracing::warn!(chain = keeper.slug(), %error, "a note stays behind");
+            }
+        }
+        keeper.index.publish(F::showing(view, Some(self.family.waiting().clone())));
+    }
+
+    /// Says how we stand with the node.
+    pub(super) fn stand(&self, best: Option<Best<F::Hash>>) {
+        let index = &self.keeper.index;
+        let Some(view) = index.view() else { return };
+        let ((height, hash), before) = (F::tip_of(&view), index.standing());
+        let at_best = match best {
+            Some(best) => !best.behind && best.hash == hash,
+            None => before.in_sync,
+        };
+        index.stand(Standing {
+            in_sync: at_best && self.passed,
+            height,
+            best_hash: Some(hash.to_string()),
+            mempool_count: F::count(self.family.waiting()),
+            first_load: None,
+            ..before
+        });
+    }
+
+    /// Logs that the index is in sync, the first time and after a while that it was not.
+    fn tell_in_sync(&mut self) {
+        let standing = self.keeper.index.standing();
+        if !standing.in_sync {
+            self.out_since.get_or_insert_with(Instant::now);
+            return;
+        }
+        let out = self.out_since.take().map(|since| since.elapsed());
+        if !self.was_in_sync || out.is_some_and(|out| out >= LONG_OUT) {
+            let (chain, height) = (self.keeper.slug(), standing.height);
+            tracing::info!(chain, height, "the index is in sync");
+        }
+        self.was_in_sync = true;
+    }
+}
+
+/// Waits until the end is asked for.
+async fn asked(end: &mut watch::Receiver<bool>) {
+    // The sender is the index, which outlives the task or ends it.
+    let _ = end.wait_for(|end| *end).await;
+}
