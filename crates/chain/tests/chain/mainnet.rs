@@ -204,3 +204,42 @@ fn a_chain_of_decred_hangs_together() {
     assert!(rest.is_empty());
     assert!(votes > 100 && tickets > votes, "{votes} {tickets}");
 }
+
+/// Transactions of versions 4, 5 and 6 with parts in every pool, made and hashed by
+/// zcash_primitives 0.31.0 (`testing::arb_tx`, written and read back); what they prove is noise.
+#[test]
+fn ids_and_pools_are_those_of_the_programs_of_zcash() {
+    let format = chain::find("zec").unwrap().format.unwrap();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/made/zec-transactions.json.gz");
+    let made: Vec<Value> =
+        serde_json::from_reader(GzDecoder::new(File::open(path).unwrap())).unwrap();
+    let mut pools = [false; 3];
+    for one in &made {
+        let raw = const_hex::decode(one["hex"].as_str().unwrap()).unwrap();
+        let transaction = Transaction::decode(&raw, &format).unwrap();
+        assert_eq!(one["txid"], transaction.txid().to_string());
+        let expected = ["sapling", "orchard", "ironwood"].map(|pool| one[pool].as_i64().unwrap());
+        let found = transaction.pools();
+        assert_eq!([found.sapling, found.orchard, found.ironwood], expected);
+        assert_eq!(found.sprout, 0);
+        for (seen, value) in pools.iter_mut().zip(expected) {
+            *seen |= value != 0;
+        }
+        for end in [raw.len() - 1, raw.len() / 2] {
+            assert!(Transaction::decode(&raw[..end], &format).is_err());
+        }
+    }
+    assert_eq!(pools, [true; 3]);
+}
+
+/// A transaction of version 6 with nothing in it, with its hash by ZIP 229, from the tests of
+/// zcash_primitives 0.31.0.
+#[test]
+fn an_empty_transaction_of_version_6_has_its_id() {
+    let format = chain::find("zec").unwrap().format.unwrap();
+    let raw = const_hex::decode("0600008098b684d8d90a19770000000001000000000000000000").unwrap();
+    let transaction = Transaction::decode(&raw, &format).unwrap();
+    let id = "78296c68a370c2e1f058d997c81c7b011c4562c52fc5ca2994ad59cd179fbe9e";
+    assert_eq!(const_hex::encode(transaction.txid().wire()), id);
+    assert_eq!((transaction.version, transaction.expiry()), (6, Some(1)));
+}
