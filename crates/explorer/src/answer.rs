@@ -19,6 +19,8 @@ pub(crate) struct Question<'a> {
     pub(crate) path: Path<'a>,
     pub(crate) query: &'a str,
     pub(crate) service: &'a ChainService,
+    /// Number of the account that asks.
+    pub(crate) account: u64,
 }
 
 impl Question<'_> {
@@ -132,7 +134,7 @@ mod tests {
         let network = chain.network("regtest").unwrap();
         let service = Box::leak(Box::new(ChainService { chain, network, index: None }));
         let path = Path { slug: "btc", endpoint: Endpoint::Blocks, argument: "a%3Ab" };
-        Question { id: RequestId::new(), path, query, service }
+        Question { id: RequestId::new(), path, query, service, account: 1 }
     }
 
     #[test]

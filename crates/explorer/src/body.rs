@@ -1,9 +1,8 @@
 //! The body of an answer.
 //!
-//! Invariant: it holds the caller's permit and the place in the process until the last byte is
-//! taken or the client is gone, whichever comes first.
+//! Invariant: it holds the caller's permit, the place in the process and the room for its bytes
+//! until the last byte is taken or the client is gone, whichever comes first.
 
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -12,42 +11,70 @@ use http_body::{Frame, SizeHint};
 use listen::InFlight;
 use meter::Permit;
 
+use crate::room::Taken;
+use crate::stream::{CutOff, Stream};
+
 /// What a request holds until its answer is sent.
 #[derive(Default)]
 pub(crate) struct Hold {
     pub(crate) permit: Option<Permit>,
     pub(crate) _in_flight: Option<InFlight>,
+    pub(crate) _room: Option<Taken>,
 }
 
 /// The body of an answer.
 pub struct Body {
-    bytes: Bytes,
+    content: Content,
     _hold: Hold,
+}
+
+enum Content {
+    Whole(Bytes),
+    Stream(Box<Stream>),
 }
 
 impl Body {
     pub(crate) fn new(bytes: Bytes, hold: Hold) -> Body {
-        Body { bytes, _hold: hold }
+        Body { content: Content::Whole(bytes), _hold: hold }
+    }
+
+    pub(crate) fn stream(stream: Stream, hold: Hold) -> Body {
+        Body { content: Content::Stream(Box::new(stream)), _hold: hold }
     }
 }
 
 impl http_body::Body for Body {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = CutOff;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let bytes = std::mem::take(&mut self.bytes);
-        Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, CutOff>>> {
+        match &mut self.content {
+            Content::Whole(bytes) => {
+                let bytes = std::mem::take(bytes);
+                Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
+            }
+            Content::Stream(stream) => {
+                stream.poll_piece(cx).map(|piece| piece.map(|piece| piece.map(Frame::data)))
+            }
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.bytes.is_empty()
+        match &self.content {
+            Content::Whole(bytes) => bytes.is_empty(),
+            Content::Stream(_) => false,
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.bytes.len() as u64)
+        match &self.content {
+            Content::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Content::Stream(stream) => {
+                stream.length().map_or_else(SizeHint::new, SizeHint::with_exact)
+            }
+        }
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Invariant: what a client did not say that it accepts is never sent.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use bytes::Bytes;
+use flate2::write::GzEncoder;
 use http::header::ACCEPT_ENCODING;
 use http::{HeaderMap, HeaderValue};
 
@@ -75,26 +76,69 @@ impl Coding {
     }
 
     fn compressed(self, body: &[u8]) -> Option<Bytes> {
+        let mut writer = match self.writer() {
+            Writer::Plain => return None,
+            writer => writer,
+        };
+        writer.take(body).ok()?;
+        writer.finish().ok()
+    }
+
+    /// What writes a body piece by piece.
+    pub(crate) fn writer(self) -> Writer {
         match self {
-            Coding::Plain => None,
-            Coding::Gzip => {
-                let level = flate2::Compression::fast();
-                let mut writer = flate2::write::GzEncoder::new(Vec::new(), level);
-                writer.write_all(body).ok()?;
-                writer.finish().ok().map(Bytes::from)
-            }
-            Coding::Brotli => {
-                let mut written = Vec::new();
-                let mut writer = brotli::CompressorWriter::new(
-                    &mut written,
-                    4096,
-                    BROTLI_QUALITY,
-                    BROTLI_WINDOW,
-                );
-                writer.write_all(body).ok()?;
-                drop(writer);
-                Some(written.into())
-            }
+            Coding::Plain => Writer::Plain,
+            Coding::Gzip => Writer::Gzip(GzEncoder::new(Vec::new(), flate2::Compression::fast())),
+            Coding::Brotli => Writer::Brotli(Box::new(brotli::CompressorWriter::new(
+                Vec::new(),
+                4096,
+                BROTLI_QUALITY,
+                BROTLI_WINDOW,
+            ))),
+        }
+    }
+}
+
+/// Writes a body piece by piece.
+pub(crate) enum Writer {
+    Plain,
+    Gzip(GzEncoder<Vec<u8>>),
+    Brotli(Box<brotli::CompressorWriter<Vec<u8>>>),
+}
+
+impl Writer {
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self, Writer::Plain)
+    }
+
+    /// Writes a piece, and returns what is to be sent by now, which may be nothing.
+    pub(crate) fn write(&mut self, piece: Vec<u8>) -> io::Result<Bytes> {
+        if self.is_plain() {
+            return Ok(piece.into());
+        }
+        self.take(&piece)?;
+        let written = match self {
+            Writer::Plain => Vec::new(),
+            Writer::Gzip(writer) => std::mem::take(writer.get_mut()),
+            Writer::Brotli(writer) => std::mem::take(writer.get_mut()),
+        };
+        Ok(written.into())
+    }
+
+    fn take(&mut self, piece: &[u8]) -> io::Result<()> {
+        match self {
+            Writer::Plain => Ok(()),
+            Writer::Gzip(writer) => writer.write_all(piece),
+            Writer::Brotli(writer) => writer.write_all(piece),
+        }
+    }
+
+    /// What is to be sent behind the last piece.
+    pub(crate) fn finish(self) -> io::Result<Bytes> {
+        match self {
+            Writer::Plain => Ok(Bytes::new()),
+            Writer::Gzip(writer) => writer.finish().map(Bytes::from),
+            Writer::Brotli(writer) => Ok(writer.into_inner().into()),
         }
     }
 }
@@ -136,6 +180,30 @@ mod tests {
         assert_eq!(of("identity"), Coding::Plain);
         assert_eq!(of("gzip;q=nonsense"), Coding::Plain);
         assert_eq!(of(""), Coding::Plain);
+    }
+
+    #[test]
+    fn bodies_come_back_from_pieces() {
+        let body: Vec<u8> = (0..200_000u32).flat_map(u32::to_le_bytes).collect();
+        for coding in [Coding::Plain, Coding::Gzip, Coding::Brotli] {
+            let mut writer = coding.writer();
+            let mut sent = Vec::new();
+            for piece in body.chunks(70_000) {
+                sent.extend_from_slice(&writer.write(piece.to_vec()).unwrap());
+            }
+            sent.extend_from_slice(&writer.finish().unwrap());
+            let mut read = Vec::new();
+            match coding {
+                Coding::Plain => read = sent,
+                Coding::Gzip => {
+                    flate2::read::GzDecoder::new(&sent[..]).read_to_end(&mut read).unwrap();
+                }
+                Coding::Brotli => {
+                    brotli::Decompressor::new(&sent[..], 4096).read_to_end(&mut read).unwrap();
+                }
+            }
+            assert!(read == body, "{coding:?}");
+        }
     }
 
     #[test]

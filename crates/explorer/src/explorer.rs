@@ -15,6 +15,7 @@ use meter::Meter;
 use crate::metrics::Metrics;
 use crate::reads::Reads;
 use crate::refusal::{Reason, Refusal};
+use crate::room::Room;
 use crate::settings::Settings;
 
 /// A chain that this operator runs nodes of.
@@ -42,7 +43,7 @@ impl State {
             let place = service.chain.ordinal;
             places[place] = Some(service);
         }
-        let reads = Arc::new(Reads::new(settings.max_reads));
+        let reads = Reads::new(settings.max_reads);
         State { chains: places, settings, reads }
     }
 
@@ -57,6 +58,7 @@ pub struct Explorer {
     meter: Arc<Meter>,
     state: ArcSwap<State>,
     places: Places,
+    room: Room,
     metrics: Metrics,
     refusing: AtomicBool,
 }
@@ -66,6 +68,7 @@ impl Explorer {
     pub fn new(meter: Arc<Meter>, chains: Vec<ChainService>, settings: Settings) -> Explorer {
         Explorer {
             meter,
+            room: Room::new(settings.max_answer_bytes),
             state: ArcSwap::from_pointee(State::new(chains, settings)),
             places: Places::default(),
             metrics: Metrics::new(),
@@ -75,6 +78,7 @@ impl Explorer {
 
     /// Replaces chains and settings; requests under way keep what they began with.
     pub fn reload(&self, chains: Vec<ChainService>, settings: Settings) {
+        self.room.resize(settings.max_answer_bytes);
         self.state.store(Arc::new(State::new(chains, settings)));
     }
 
@@ -86,6 +90,7 @@ impl Explorer {
     /// What Prometheus is told.
     pub fn metrics(&self) -> &Metrics {
         self.metrics.set_in_flight(self.in_flight());
+        self.metrics.set_answer_bytes(self.room.used());
         &self.metrics
     }
 
@@ -103,6 +108,10 @@ impl Explorer {
 
     pub(crate) fn counters(&self) -> &Metrics {
         &self.metrics
+    }
+
+    pub(crate) fn room(&self) -> &Room {
+        &self.room
     }
 
     pub(crate) fn meter(&self) -> &Meter {

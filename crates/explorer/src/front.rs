@@ -17,13 +17,19 @@ use meter::{Caller, Permit, Service, Standing};
 
 use crate::answer::Question;
 use crate::body::{Body, Hold};
+use crate::content::Content;
 use crate::encoding::Coding;
 use crate::explorer::{ChainService, Explorer, State};
 use crate::head::{self, Tagged};
 use crate::path::Path;
 use crate::refusal::{Reason, Refusal};
+use crate::room::{Full, Room, Taken};
+use crate::stream::Stream;
 use crate::utxo;
 use crate::visit::Visit;
+
+/// Answers of fewer bytes are not counted as under way.
+const COUNTED_BYTES: u64 = 4096;
 
 /// A refusal on its way out, with what it holds.
 struct Refused {
@@ -48,6 +54,7 @@ impl Refused {
 struct Answered {
     tagged: Tagged,
     hold: Hold,
+    account: u64,
 }
 
 /// Answers one request.
@@ -65,7 +72,7 @@ pub(crate) async fn handle(
         None => {
             // Boxed: the layers above would otherwise copy a large future.
             match Box::pin(walk(explorer, &state, &parts, peer, &mut visit)).await {
-                Ok(answered) => answer(answered, &parts).await,
+                Ok(answered) => answer(answered, &parts, &state).await,
                 Err(refused) => refuse(explorer, &mut visit, refused),
             }
         }
@@ -107,20 +114,33 @@ async fn walk(
         return Err(charged(Reason::NotOnThisChain.into(), permit));
     }
     let query = parts.uri.query().unwrap_or_default();
-    let question = Question { id: visit.id, path, query, service };
-    let asked = ask(&question, state);
+    let account = caller.account_id();
+    let question = Question { id: visit.id, path, query, service, account };
+    let asked = async {
+        let content = ask(&question, state).await?;
+        let room = room_for(content.room(), explorer.room(), account).await?;
+        Ok((content, room))
+    };
     match tokio::time::timeout(state.settings.timeout, asked).await {
-        Ok(Ok(body)) => {
-            let hold = Hold { permit: Some(permit), _in_flight: Some(in_flight) };
-            Ok(Answered { tagged: Tagged::of(body), hold })
+        Ok(Ok((content, room))) => {
+            let hold = Hold { permit: Some(permit), _in_flight: Some(in_flight), _room: room };
+            Ok(Answered { tagged: Tagged::of(content), hold, account })
         }
         Ok(Err(refusal)) => Err(charged(refusal, permit).holding(in_flight)),
         Err(_) => Err(charged(Reason::UpstreamTimeout.into(), permit).holding(in_flight)),
     }
 }
 
+/// Room for an answer; small ones need none, as the cap of requests in flight bounds them.
+async fn room_for(bytes: u64, room: &Room, account: u64) -> Result<Option<Taken>, Full> {
+    if bytes < COUNTED_BYTES {
+        return Ok(None);
+    }
+    room.take(account, bytes).await.map(Some)
+}
+
 /// The one match on family.
-async fn ask(question: &Question<'_>, state: &State) -> Result<Bytes, Refusal> {
+async fn ask(question: &Question<'_>, state: &State) -> Result<Content, Refusal> {
     match &question.service.index {
         Some(ChainIndex::Utxo(index)) => utxo::answer(question, index, &state.reads).await,
         Some(ChainIndex::Stopped(_)) => Err(Refusal::unavailable(
@@ -144,10 +164,17 @@ fn admit(
 
 /// A refusal of what was admitted: trouble on our side gives the unit back.
 fn charged(refusal: Refusal, mut permit: Permit) -> Refused {
-    if refusal.reason.status().is_server_error() && refusal.reason != Reason::UpstreamTimeout {
+    if !is_charged(refusal.reason) {
         permit.refund(1);
     }
-    Refused { refusal, hold: Hold { permit: Some(permit), _in_flight: None } }
+    Refused { refusal, hold: Hold { permit: Some(permit), ..Hold::default() } }
+}
+
+/// Whether a refusal behind admission keeps its unit: it is an answer, or ran past the time limit.
+fn is_charged(reason: Reason) -> bool {
+    let status = reason.status();
+    let is_busy = status == StatusCode::TOO_MANY_REQUESTS;
+    reason == Reason::UpstreamTimeout || !(status.is_server_error() || is_busy)
 }
 
 /// The standing to show, if the answer is a charged one.
@@ -155,16 +182,24 @@ fn standing(hold: &Hold) -> Option<Standing> {
     hold.permit.as_ref().map(|permit| *permit.standing())
 }
 
-async fn answer(answered: Answered, parts: &Parts) -> Response<Body> {
-    let Answered { tagged: Tagged { body, tag }, hold } = answered;
+async fn answer(answered: Answered, parts: &Parts, state: &State) -> Response<Body> {
+    let Answered { tagged: Tagged { content, tag }, hold, account } = answered;
     let standing = standing(&hold);
-    let (status, body, coding) = if head::has(&parts.headers, &tag) {
-        (StatusCode::NOT_MODIFIED, Bytes::new(), Coding::Plain)
-    } else {
-        let (body, coding) = Coding::of(&parts.headers).write(body).await;
-        (StatusCode::OK, body, coding)
+    let (status, body, coding) = match content {
+        _ if head::has(&parts.headers, &tag) => {
+            (StatusCode::NOT_MODIFIED, Body::new(Bytes::new(), hold), Coding::Plain)
+        }
+        Content::Whole(body) => {
+            let (body, coding) = Coding::of(&parts.headers).write(body).await;
+            (StatusCode::OK, Body::new(body, hold), coding)
+        }
+        Content::Long(long) => {
+            let coding = Coding::of(&parts.headers);
+            let stream = Stream::new(long, coding.writer(), Arc::clone(&state.reads), account);
+            (StatusCode::OK, Body::stream(stream, hold), coding)
+        }
     };
-    let mut response = Response::new(Body::new(body, hold));
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     head::answered(response.headers_mut(), &tag, coding, status);
     if let Some(standing) = standing {
@@ -183,11 +218,10 @@ fn refuse(explorer: &Explorer, visit: &mut Visit, refused: Refused) -> Response<
     let mut response = Response::new(Body::new(refusal.body(), hold));
     *response.status_mut() = status;
     head::refused(response.headers_mut(), retry_after_secs);
-    let is_charged = !status.is_server_error() || reason == Reason::UpstreamTimeout;
-    if !is_charged {
+    if !is_charged(reason) {
         visit.units = 0;
     }
-    if let Some(standing) = standing.filter(|_| is_charged) {
+    if let Some(standing) = standing.filter(|_| is_charged(reason)) {
         standing.show(response.headers_mut());
     }
     response

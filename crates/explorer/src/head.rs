@@ -2,13 +2,13 @@
 
 use std::hash::Hasher;
 
-use bytes::Bytes;
 use http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER, VARY,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
 use siphasher::sip::SipHasher13;
 
+use crate::content::Content;
 use crate::encoding::Coding;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -19,8 +19,13 @@ const CACHING: HeaderValue = HeaderValue::from_static("private, no-cache");
 pub(crate) fn tag(body: &[u8]) -> String {
     let mut hasher = SipHasher13::new();
     hasher.write(body);
+    tag_of(hasher.finish())
+}
+
+/// The weak tag that a hash makes.
+fn tag_of(hash: u64) -> String {
     let mut digits = const_hex::Buffer::<8>::new();
-    ["W/\"", digits.format(&hasher.finish().to_be_bytes()), "\""].concat()
+    ["W/\"", digits.format(&hash.to_be_bytes()), "\""].concat()
 }
 
 /// Whether the client has the body of that tag (RFC 9110, 13.1.2: weak comparison).
@@ -59,16 +64,19 @@ pub(crate) fn refused(headers: &mut HeaderMap, wait_secs: Option<u64>) {
     }
 }
 
-/// A body and its tag.
+/// An answer and its tag.
 pub(crate) struct Tagged {
-    pub(crate) body: Bytes,
+    pub(crate) content: Content,
     pub(crate) tag: String,
 }
 
 impl Tagged {
-    pub(crate) fn of(body: Bytes) -> Tagged {
-        let tag = tag(&body);
-        Tagged { body, tag }
+    pub(crate) fn of(content: Content) -> Tagged {
+        let tag = match &content {
+            Content::Whole(body) => tag(body),
+            Content::Long(long) => tag_of(long.hash),
+        };
+        Tagged { content, tag }
     }
 }
 

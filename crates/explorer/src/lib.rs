@@ -7,16 +7,21 @@
 
 mod answer;
 mod body;
+mod content;
 mod encoding;
 mod explorer;
+mod fail;
 mod front;
+mod gate;
 mod head;
 mod metrics;
 mod path;
 mod reads;
 mod refusal;
+mod room;
 mod serve;
 mod settings;
+mod stream;
 mod utxo;
 mod visit;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use chain::Chain;
 use http::StatusCode;
 use listen::{Counters, Labels};
-use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
+use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 
 use crate::path::Endpoint;
 use crate::refusal::Reason;
@@ -23,6 +23,7 @@ pub struct Metrics {
     registry: Registry,
     counters: Counters,
     chains: Vec<PerChain>,
+    answer_bytes: IntGauge,
 }
 
 struct PerChain {
@@ -58,7 +59,11 @@ impl Metrics {
                 .map(|endpoint| requests.with_label_values(&[chain.slug, endpoint.name()]))
                 .collect(),
         };
-        Metrics { chains: chain::ALL.iter().map(per_chain).collect(), counters, registry }
+        let name = "portolan_explorer_answer_bytes";
+        let answer_bytes = IntGauge::new(name, "Bytes of answers under way").expect("a valid name");
+        register(&registry, answer_bytes.clone());
+        let chains = chain::ALL.iter().map(per_chain).collect();
+        Metrics { chains, answer_bytes, counters, registry }
     }
 
     /// The registry, to be gathered with those of the other services.
@@ -82,6 +87,11 @@ impl Metrics {
     /// Counts an answer, and its time where the chain is known.
     pub(crate) fn answer(&self, chain: Option<&Chain>, status: StatusCode, took: Duration) {
         self.counters.answer(chain.map(|chain| chain.ordinal), status, took);
+    }
+
+    /// Tells how many bytes of answers are under way.
+    pub(crate) fn set_answer_bytes(&self, bytes: u64) {
+        self.answer_bytes.set(bytes.try_into().unwrap_or(i64::MAX));
     }
 
     /// Tells how many requests are in flight.

@@ -1,67 +1,71 @@
-//! Reads that may wait for the disk, on a bounded pool.
+//! Work that may wait for the disk or take long, away from the runtime's workers.
 //!
-//! Invariant: the runtime's workers never wait for the disk, and what the pool cannot take soon is
-//! refused instead of piling up.
+//! Invariants: the workers never wait for it; what finds no place within a second is refused
+//! instead of piling up; accounts share the places fairly.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use crate::gate::{Gate, Place};
+use crate::refusal::{Reason, Refusal};
 
-use crate::refusal::Refusal;
-
-/// Reads that wait for a place, as a multiple of the places.
-const WAITING: usize = 16;
+/// So long a read waits for a place.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The pool.
+#[derive(Clone)]
 pub(crate) struct Reads {
-    places: Arc<Semaphore>,
-    most: usize,
-    taken: AtomicUsize,
+    /// Reads.
+    short: Gate,
+    /// Pages that are longer than one piece: they keep a core busy.
+    long: Gate,
 }
 
 impl Reads {
-    /// A pool of that many reads at once.
-    pub(crate) fn new(places: usize) -> Reads {
-        Reads {
-            places: Arc::new(Semaphore::new(places)),
-            most: places * (WAITING + 1),
-            taken: AtomicUsize::new(0),
-        }
+    /// A pool of that many reads at once; long pages have half the cores.
+    pub(crate) fn new(places: usize) -> Arc<Reads> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let long = (cores / 2).max(1);
+        // An account leaves half to the others.
+        let short = Gate::new(places, places - places / 2);
+        Arc::new(Reads { short, long: Gate::new(long, long) })
     }
 
-    /// Runs a read away from the runtime's workers.
+    /// Runs a read of an account.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
+        account: u64,
         read: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Refusal> {
-        let busy = || Refusal::unavailable("too many reads at once", 1);
-        let _claim = Claim::of(&self.taken, self.most).ok_or_else(busy)?;
-        let place = Arc::clone(&self.places).acquire_owned().await;
-        let place = place.map_err(|_| busy())?;
-        let work = move || {
-            let _place = place;
-            read()
-        };
-        tokio::task::spawn_blocking(work).await.map_err(|error| {
-            tracing::error!(%error, "a read was cut off");
-            Refusal::unavailable("the read was cut off", 1)
-        })
+        let place = tokio::time::timeout(PATIENCE, self.short.enter(account)).await;
+        let place = place.map_err(|_| match self.short.is_at_its_most(account) {
+            true => Refusal::busy_account("too many reads of this account at once"),
+            false => Refusal::unavailable("too many reads at once", 1),
+        })?;
+        at_work(place, read).await
+    }
+
+    /// Runs a part of a long answer; whoever asks for such ones waits for his turn.
+    pub(crate) async fn run_long<T: Send + 'static>(
+        &self,
+        account: u64,
+        read: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let place = self.long.enter(account).await;
+        at_work(place, read).await
     }
 }
 
-struct Claim<'a>(&'a AtomicUsize);
-
-impl<'a> Claim<'a> {
-    fn of(taken: &'a AtomicUsize, most: usize) -> Option<Claim<'a>> {
-        let before = taken.fetch_add(1, Ordering::Relaxed);
-        let claim = Claim(taken);
-        (before < most).then_some(claim)
-    }
-}
-
-impl Drop for Claim<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
+async fn at_work<T: Send + 'static>(
+    place: Place,
+    read: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refusal> {
+    let work = move || {
+        let _place = place;
+        read()
+    };
+    tokio::task::spawn_blocking(work).await.map_err(|error| {
+        tracing::error!(%error, "a read was cut off");
+        Refusal::from(Reason::ServiceUnavailable)
+    })
 }

@@ -7,6 +7,8 @@ use http::StatusCode;
 use index::ReadError;
 use meter::Denial;
 
+use crate::room::Full;
+
 /// Why the explorer says no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "each variant is its reason; the table says the rest")]
@@ -111,6 +113,11 @@ impl Refusal {
         Refusal { text, ..reason.into() }
     }
 
+    /// RATE_LIMITED of an account that has as much under way as it may, with a second to wait.
+    pub(crate) fn busy_account(text: &'static str) -> Refusal {
+        Refusal { reason: Reason::RateLimited, text, retry_after_secs: Some(1) }
+    }
+
     /// SERVICE_UNAVAILABLE with the seconds to wait.
     pub(crate) fn unavailable(text: &'static str, secs: u64) -> Refusal {
         Refusal { reason: Reason::ServiceUnavailable, text, retry_after_secs: Some(secs) }
@@ -157,6 +164,17 @@ impl From<Denial> for Refusal {
             _ => reason.row().text,
         };
         Refusal { reason, text, retry_after_secs: denial.retry_after_secs }
+    }
+}
+
+impl From<Full> for Refusal {
+    fn from(full: Full) -> Refusal {
+        match full {
+            Full::Account => Refusal::busy_account(
+                "as many bytes of answers are on their way to this account as it may have",
+            ),
+            Full::Process => Refusal::unavailable("too many bytes of answers are on their way", 1),
+        }
     }
 }
 

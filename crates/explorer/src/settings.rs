@@ -13,6 +13,8 @@ pub struct Settings {
     /// Most reads at once that may wait for the disk or are long; further ones wait, up to sixteen
     /// times as many. What is short and in memory needs no place.
     pub max_reads: usize,
+    /// Most bytes of answers under way; an account has a sixteenth of it (decision E17).
+    pub max_answer_bytes: u64,
     /// Longest time of a request; 10 s (decision E9).
     pub timeout: Duration,
     /// Origins of browsers.
@@ -26,6 +28,7 @@ impl Default for Settings {
         Settings {
             max_in_flight: 8192,
             max_reads: 16,
+            max_answer_bytes: 512 << 20,
             timeout: Duration::from_secs(10),
             cors: Cors::Any,
             trusted_proxies: Vec::new(),

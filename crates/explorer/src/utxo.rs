@@ -7,9 +7,11 @@ mod address;
 mod amount;
 mod block;
 mod hex;
+mod listing;
 mod mempool;
 mod place;
 mod search;
+mod single;
 mod status;
 mod transaction;
 
@@ -22,7 +24,11 @@ use index::utxo::{Index, View};
 use index::{ReadError, Tier};
 use serde::Serialize;
 
+use single::Single;
+
 use crate::answer::Question;
+use crate::content::{self, Begun, Content};
+use crate::fail::Fail;
 use crate::path::Endpoint;
 use crate::reads::Reads;
 use crate::refusal::{Reason, Refusal};
@@ -50,41 +56,16 @@ enum Ask {
     Search(search::Query),
 }
 
-/// Why a handler gave no answer.
-#[derive(Debug)]
-pub(crate) enum Fail {
-    Read(ReadError),
-    Refused(Refusal),
-}
-
-impl From<ReadError> for Fail {
-    fn from(error: ReadError) -> Fail {
-        Fail::Read(error)
-    }
-}
-
-impl From<Refusal> for Fail {
-    fn from(refusal: Refusal) -> Fail {
-        Fail::Refused(refusal)
-    }
-}
-
-impl From<Reason> for Fail {
-    fn from(reason: Reason) -> Fail {
-        Fail::Refused(reason.into())
-    }
-}
-
 /// Answers one request.
 pub(crate) async fn answer(
     question: &Question<'_>,
     index: &Index,
     reads: &Reads,
-) -> Result<Bytes, Refusal> {
+) -> Result<Content, Refusal> {
     let (chain, network) = (question.service.chain, question.service.network);
     let format = chain.format.as_ref().ok_or(Reason::ServiceUnavailable)?;
     if question.path.endpoint == Endpoint::Status {
-        return Ok(json(&status::status(index)));
+        return Ok(json(&status::status(index)).into());
     }
     let ask = Ask::of(question, network, format)?;
     // Not before the request was read: what is malformed is so at any time.
@@ -96,23 +77,32 @@ pub(crate) async fn answer(
     let desk = Desk { network, format, view, tier: Tier::Cached };
     if ask.is_small() {
         match ask.answer(&desk) {
-            Err(Fail::Read(ReadError::Cold)) => {}
-            answer => return told(question, answer),
+            // What is long is no work for the worker.
+            Ok(Begun::Long(_)) | Err(Fail::Read(ReadError::Cold)) => {}
+            Ok(Begun::Whole(body)) => return Ok(body.into()),
+            Err(fail) => return Err(told(question, fail)),
         }
     }
     let desk = Desk { tier: Tier::Any, ..desk };
-    told(question, reads.run(move || ask.answer(&desk)).await?)
+    let begun = reads.run(question.account, move || ask.answer(&desk)).await?;
+    match begun.map_err(|fail| told(question, fail))? {
+        Begun::Whole(body) => Ok(body.into()),
+        Begun::Long(pieces) => {
+            let long = content::measure(pieces, reads, question.account).await?;
+            long.map(Content::Long).map_err(|fail| told(question, fail))
+        }
+    }
 }
 
-fn told(question: &Question<'_>, answer: Result<Bytes, Fail>) -> Result<Bytes, Refusal> {
-    answer.map_err(|fail| match fail {
+fn told(question: &Question<'_>, fail: Fail) -> Refusal {
+    match fail {
         Fail::Refused(refusal) => refusal,
         Fail::Read(error) => {
             let chain = question.service.chain.slug;
             tracing::error!(chain, request_id = %question.id, %error, "a read of the index failed");
             error.into()
         }
-    })
+    }
 }
 
 impl Ask {
@@ -149,18 +139,19 @@ impl Ask {
         !matches!(self, Ask::AddressUtxo(_))
     }
 
-    fn answer(&self, desk: &Desk) -> Result<Bytes, Fail> {
-        Ok(match self {
+    fn answer(&self, desk: &Desk) -> Result<Begun, Fail> {
+        let whole = match self {
             Ask::Blocks(ask) => json(&ask.answer(desk)?),
             Ask::Block(place) => json(&block::header(desk, place)?),
-            Ask::BlockTxs(ask) => long(&ask.answer(desk)?),
-            Ask::Tx(txid) => long(&transaction::transaction(desk, txid)?),
+            Ask::BlockTxs(ask) => return content::begin(Box::new(ask.listing(desk)?)),
+            Ask::Tx(txid) => return content::begin(Box::new(Single::new(desk.clone(), *txid))),
             Ask::Address(account) => json(&account.totals(desk)?),
-            Ask::AddressTxs(ask) => long(&ask.answer(desk)?),
+            Ask::AddressTxs(ask) => return content::begin(Box::new(ask.listing(desk))),
             Ask::AddressUtxo(account) => long(&account.unspent(desk)?),
             Ask::Mempool => json(&mempool::mempool(desk)?),
             Ask::Search(query) => json(&query.answer(desk)?),
-        })
+        };
+        Ok(Begun::Whole(whole))
     }
 }
 

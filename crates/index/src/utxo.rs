@@ -52,6 +52,6 @@ pub use store::Store;
 pub use tip::Tip;
 pub use verify::{Agreement, Progress, Verdict};
 pub use view::{
-    AddressTotals, History, InputView, Place, TransactionView, Unconfirmed, UnspentList,
-    UnspentOutput, View,
+    AddressTotals, History, InputView, LIST_OUTPUTS, Place, TransactionView, Unconfirmed,
+    UnspentList, UnspentOutput, View,
 };

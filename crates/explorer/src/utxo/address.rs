@@ -6,9 +6,9 @@ use index::utxo::UnspentOutput;
 use serde::{Serialize, Serializer};
 
 use super::amount::Amount;
-use super::block::{Transactions, confirmations};
+use super::block::confirmations;
 use super::hex::HashHex;
-use super::transaction::Shown;
+use super::listing::{Listing, Source};
 use super::{Desk, Fail, Length};
 use crate::answer::Page;
 use crate::refusal::{Reason, Refusal};
@@ -156,17 +156,9 @@ pub(crate) struct AddressTxs {
 }
 
 impl AddressTxs {
-    pub(crate) fn answer<'d>(&self, desk: &'d Desk) -> Result<Transactions<'d>, Fail> {
-        let (from, size) = (self.page.from(), self.page.size);
-        let history = desk.view.history_within(desk.tier, &self.account.script, from, size)?;
-        let history = history.ok_or(Reason::NotFound)?;
-        Ok(Transactions {
-            page: self.page.page,
-            total_pages: self.page.total(history.tx_count),
-            tx_count: history.tx_count,
-            tip_height: desk.view.height(),
-            tip_hash: HashHex(desk.view.hash()),
-            txs: Shown { desk, txs: history.transactions },
-        })
+    /// The page.
+    pub(crate) fn listing(&self, desk: &Desk) -> Listing {
+        let script = self.account.script.clone();
+        Listing::new(desk.clone(), Source::Script(script), self.page)
     }
 }

@@ -1,13 +1,12 @@
 //! `/blocks`, `/block/{height|hash}` and `/block/{height|hash}/txs`.
 
 use chain::Network;
-use index::utxo::{BlockRow, TransactionView};
+use index::utxo::BlockRow;
 use serde::Serialize;
 
-use super::hex::HashHex;
+use super::listing::{Listing, Source};
 use super::place::BlockPlace;
-use super::transaction::Shown;
-use super::{Desk, Fail, Length};
+use super::{Desk, Fail};
 use crate::answer::{Page, Question};
 use crate::refusal::{Reason, Refusal};
 
@@ -39,23 +38,6 @@ pub(crate) struct Header {
     time: u32,
     tx_count: u32,
     version: i32,
-}
-
-/// A page of transactions.
-#[derive(Serialize)]
-pub(crate) struct Transactions<'d> {
-    pub(crate) page: u64,
-    pub(crate) total_pages: u64,
-    pub(crate) tx_count: u64,
-    pub(crate) tip_height: u32,
-    pub(crate) tip_hash: HashHex,
-    pub(crate) txs: Shown<'d, Vec<TransactionView>>,
-}
-
-impl Length for Transactions<'_> {
-    fn length(&self) -> usize {
-        256 + self.txs.length()
-    }
 }
 
 /// The difficulty that a target in compact form stands for on a network.
@@ -139,17 +121,9 @@ impl BlockTxs {
         Ok(BlockTxs { place, page: question.page()? })
     }
 
-    pub(crate) fn answer<'d>(&self, desk: &'d Desk) -> Result<Transactions<'d>, Fail> {
+    /// The page, once the block is found.
+    pub(crate) fn listing(&self, desk: &Desk) -> Result<Listing, Fail> {
         let block: BlockRow = self.place.find(desk)?.ok_or(Reason::NotFound)?;
-        let (from, size) = (self.page.from(), self.page.size);
-        let txs = desk.view.block_transactions_within(desk.tier, &block, from, size)?;
-        Ok(Transactions {
-            page: self.page.page,
-            total_pages: self.page.total(block.tx_count.into()),
-            tx_count: block.tx_count.into(),
-            tip_height: desk.view.height(),
-            tip_hash: HashHex(desk.view.hash()),
-            txs: Shown { desk, txs },
-        })
+        Ok(Listing::new(desk.clone(), Source::Block(Box::new(block)), self.page))
     }
 }

@@ -1,15 +1,15 @@
-//! `/tx/{txid}`, and a transaction as every list shows it.
+//! A transaction as `/tx/{txid}` and every list show it.
 
-use chain::Hash32;
+use std::ops::Range;
+
 use chain::utxo::{Destination, ScriptClass};
 use index::utxo::{InputView, OutputRecord, Place, TokenRecord, TransactionView};
 use serde::{Serialize, Serializer};
 
+use super::Desk;
 use super::amount::Amount;
 use super::block::confirmations;
 use super::hex::{BytesHex, HashHex};
-use super::{Desk, Fail, Length};
-use crate::refusal::Reason;
 
 /// A transaction.
 #[derive(Serialize)]
@@ -33,6 +33,13 @@ struct TransactionJson<'a> {
     value_out: Amount,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     coinbase: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vin_count: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vout_count: Option<usize>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    // These two are last: a long transaction is written up to here, and then item by item.
     vin: Inputs<'a>,
     vout: Outputs<'a>,
 }
@@ -41,12 +48,13 @@ struct TransactionJson<'a> {
 struct Inputs<'a> {
     desk: &'a Desk,
     tx: &'a TransactionView,
+    most: usize,
 }
 
 impl Serialize for Inputs<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let coinbase = self.tx.record.coinbase_script();
-        let inputs = (0..).zip(&self.tx.inputs);
+        let inputs = (0..).zip(self.tx.inputs.iter().take(self.most));
         serializer.collect_seq(inputs.map(|(n, input)| self::input(self.desk, n, input, coinbase)))
     }
 }
@@ -55,11 +63,12 @@ impl Serialize for Inputs<'_> {
 struct Outputs<'a> {
     desk: &'a Desk,
     tx: &'a TransactionView,
+    most: usize,
 }
 
 impl Serialize for Outputs<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let outputs = (0..).zip(&self.tx.record.outputs);
+        let outputs = (0..).zip(self.tx.record.outputs.iter().take(self.most));
         serializer.collect_seq(outputs.map(|(n, output)| self::output(self.desk, n, output)))
     }
 }
@@ -107,55 +116,93 @@ struct Nft<'a> {
     commitment: BytesHex<'a>,
 }
 
-/// Transactions as they are shown: one, or a list.
-pub(crate) struct Shown<'d, T> {
-    pub(crate) desk: &'d Desk,
-    pub(crate) txs: T,
+/// How much of a transaction is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// All of it.
+    Whole,
+    /// The first few inputs and outputs (decision E17).
+    Cut,
+    /// Neither inputs nor outputs.
+    Bare,
 }
 
-impl Serialize for Shown<'_, TransactionView> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        transaction_json(self.desk, &self.txs).serialize(serializer)
-    }
-}
-
-impl Serialize for Shown<'_, Vec<TransactionView>> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.txs.iter().map(|tx| transaction_json(self.desk, tx)))
-    }
-}
-
-impl Length for Shown<'_, TransactionView> {
-    fn length(&self) -> usize {
-        length(&self.txs)
-    }
-}
-
-impl Length for Shown<'_, Vec<TransactionView>> {
-    fn length(&self) -> usize {
-        self.txs.iter().map(length).sum()
+impl Shape {
+    /// Most inputs, and most outputs.
+    fn most(self) -> usize {
+        match self {
+            Shape::Whole => usize::MAX,
+            Shape::Cut => 25,
+            Shape::Bare => 0,
+        }
     }
 }
 
 /// About so many bytes a transaction takes.
-fn length(tx: &TransactionView) -> usize {
+pub(crate) fn length(tx: &TransactionView) -> usize {
     let coinbase = tx.record.coinbase_script().map_or(0, <[u8]>::len);
     let scripts: usize = tx.record.outputs.iter().map(|output| output.script.len()).sum();
     480 + 2 * (coinbase + scripts) + 208 * tx.inputs.len() + 144 * tx.record.outputs.len()
 }
 
-/// One transaction with every input resolved.
-pub(crate) fn transaction<'d>(
-    desk: &'d Desk,
-    txid: &Hash32,
-) -> Result<Shown<'d, TransactionView>, Fail> {
-    let found = desk.view.transaction_within(desk.tier, txid)?.ok_or(Reason::NotFound)?;
-    Ok(Shown { desk, txs: found })
+/// Writes a transaction.
+pub(crate) fn write(out: &mut Vec<u8>, desk: &Desk, tx: &TransactionView, shape: Shape) {
+    put(out, &transaction_json(desk, tx, shape));
+}
+
+/// Writes a transaction up to its first input.
+pub(crate) fn write_head(out: &mut Vec<u8>, desk: &Desk, tx: &TransactionView) {
+    const END: &[u8] = b"],\"vout\":[]}";
+    write(out, desk, tx, Shape::Bare);
+    debug_assert!(out.ends_with(END));
+    out.truncate(out.len() - END.len());
+}
+
+/// Writes some of its inputs, as items of the list.
+pub(crate) fn write_inputs(
+    out: &mut Vec<u8>,
+    desk: &Desk,
+    tx: &TransactionView,
+    which: Range<usize>,
+) {
+    let coinbase = tx.record.coinbase_script();
+    for (n, one) in tx.inputs.iter().enumerate().take(which.end).skip(which.start) {
+        separate(out, n);
+        put(out, &input(desk, n as u32, one, coinbase));
+    }
+}
+
+/// Writes some of its outputs, likewise.
+pub(crate) fn write_outputs(
+    out: &mut Vec<u8>,
+    desk: &Desk,
+    tx: &TransactionView,
+    which: Range<usize>,
+) {
+    let outputs = tx.record.outputs.iter().enumerate();
+    for (n, one) in outputs.take(which.end).skip(which.start) {
+        separate(out, n);
+        put(out, &output(desk, n as u32, one));
+    }
+}
+
+fn separate(out: &mut Vec<u8>, n: usize) {
+    if n > 0 {
+        out.push(b',');
+    }
+}
+
+fn put(out: &mut Vec<u8>, view: &impl Serialize) {
+    serde_json::to_writer(out, view).expect("views have text keys and finite numbers");
 }
 
 /// A transaction as it is shown.
-fn transaction_json<'a>(desk: &'a Desk, tx: &'a TransactionView) -> TransactionJson<'a> {
-    let record = &tx.record;
+fn transaction_json<'a>(
+    desk: &'a Desk,
+    tx: &'a TransactionView,
+    shape: Shape,
+) -> TransactionJson<'a> {
+    let (record, cut) = (&tx.record, shape == Shape::Cut);
     let value_out = record.value_out() as i128;
     let (block_hash, block_height, confirmations, time) = match tx.place {
         Place::Block { height, hash, time } => {
@@ -179,8 +226,11 @@ fn transaction_json<'a>(desk: &'a Desk, tx: &'a TransactionView) -> TransactionJ
         value_in: record.value_in.map(|value_in| Amount(value_in as i128)),
         value_out: Amount(value_out),
         coinbase: record.is_coinbase(),
-        vin: Inputs { desk, tx },
-        vout: Outputs { desk, tx },
+        vin_count: cut.then_some(tx.inputs.len()),
+        vout_count: cut.then_some(record.outputs.len()),
+        truncated: cut,
+        vin: Inputs { desk, tx, most: shape.most() },
+        vout: Outputs { desk, tx, most: shape.most() },
     }
 }
 

@@ -6,23 +6,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use chain::utxo::{Destination, OutPoint};
+use explorer::Settings;
 use serde_json::{Value, json};
 use testkit::{Draft, Forge, ForgedTransaction, StubNode, StubOptions, key_hash_script};
 
 use crate::rig::{Client, Plan, Rig};
 
 /// A stub node and the explorer of it.
-struct Stage {
-    node: StubNode,
+pub struct Stage {
+    pub node: StubNode,
     forge: Forge,
-    rig: Rig,
+    pub rig: Rig,
     client: Client,
 }
 
 impl Stage {
     async fn of(slug: &'static str) -> Stage {
+        Stage::with(slug, Settings::default()).await
+    }
+
+    pub async fn with(slug: &'static str, settings: Settings) -> Stage {
         let node = StubNode::start(slug, StubOptions::default()).await.unwrap();
-        let rig = Plan::at(slug, node.url()).start().await;
+        let rig = Plan { settings, ..Plan::at(slug, node.url()) }.start().await;
         let forge = Forge::new(chain::find(slug).unwrap());
         let stage = Stage { client: rig.client().await, node, forge, rig };
         stage.settled(0).await;
@@ -30,7 +35,7 @@ impl Stage {
     }
 
     /// A block on the tip, with these transactions and a coinbase for nobody else.
-    fn mine(&mut self, transactions: &[ForgedTransaction]) -> ForgedTransaction {
+    pub fn mine(&mut self, transactions: &[ForgedTransaction]) -> ForgedTransaction {
         let script = key_hash_script(u64::MAX - u64::from(self.forge.height()));
         let block = self.forge.mine(5_000_000_000, &script, transactions);
         self.node.extend(&block).unwrap();
@@ -38,7 +43,7 @@ impl Stage {
     }
 
     /// Waits until the index has the node's tip and so many waiting transactions.
-    async fn settled(&self, waiting: u64) {
+    pub async fn settled(&self, waiting: u64) {
         let (height, hash) = self.node.tip();
         let followed = &self.rig.followed[0];
         followed
@@ -51,7 +56,7 @@ impl Stage {
             .await;
     }
 
-    async fn ok(&mut self, path: &str) -> Value {
+    pub async fn ok(&mut self, path: &str) -> Value {
         let slug = self.rig.followed[0].slug;
         self.client.ok(&format!("/api/v1/{slug}{path}")).await
     }
@@ -63,7 +68,7 @@ impl Stage {
 }
 
 /// The address of a script on the chain's test network.
-fn address(slug: &str, script: &[u8]) -> String {
+pub fn address(slug: &str, script: &[u8]) -> String {
     let chain = chain::find(slug).unwrap();
     let destination = Destination::of_script(script, &chain.format.unwrap().scripts).unwrap();
     chain.network("regtest").unwrap().addresses.encode(&destination).unwrap()

@@ -4,6 +4,7 @@
 
 mod addresses;
 mod caching;
+mod fat;
 mod forged;
 mod metering;
 mod phases;

@@ -23,6 +23,8 @@ use crate::{ReadError, Tier};
 mod address;
 mod transactions;
 
+pub use transactions::LIST_OUTPUTS;
+
 pub use address::{AddressTotals, History, Unconfirmed, UnspentList, UnspentOutput};
 
 /// One tip with its mempool.

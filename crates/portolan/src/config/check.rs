@@ -104,6 +104,7 @@ impl Config {
             ("explorer.max_connections", wide(explorer.max_connections.unwrap_or(1)), 1),
             ("explorer.max_in_flight", wide(explorer.max_in_flight), 1),
             ("explorer.max_reads", wide(explorer.max_reads), 1),
+            ("explorer.max_answer_mb", explorer.max_answer_mb, 1),
             ("explorer.timeout_ms", explorer.timeout_ms, 1),
             ("explorer.cache_mb", wide(explorer.cache_mb), 8),
             ("explorer.write_buffer_mb", wide(explorer.write_buffer_mb), 8),

@@ -29,8 +29,10 @@ pub struct ExplorerConfig {
     pub max_connections: Option<usize>,
     /// Requests in flight in the whole process.
     pub max_in_flight: usize,
-    /// Reads at once that are long or may wait for the disk; 16 times as many wait for a place.
+    /// Reads at once that are long or may wait for the disk; of these an account has half.
     pub max_reads: usize,
+    /// Bytes of answers under way, in MiB; of these an account has a sixteenth.
+    pub max_answer_mb: u64,
     /// Longest time of a request, in milliseconds.
     pub timeout_ms: u64,
     /// Memory for rows that were read, of all chains together, in MiB.
@@ -59,6 +61,7 @@ impl Default for ExplorerConfig {
             max_connections: None,
             max_in_flight: settings.max_in_flight,
             max_reads: settings.max_reads,
+            max_answer_mb: settings.max_answer_bytes >> 20,
             timeout_ms: millis(settings.timeout),
             cache_mb: 256,
             write_buffer_mb: 128,
@@ -76,6 +79,7 @@ impl ExplorerConfig {
         Settings {
             max_in_flight: self.max_in_flight,
             max_reads: self.max_reads,
+            max_answer_bytes: self.max_answer_mb << 20,
             timeout: Duration::from_millis(self.timeout_ms),
             cors: cors(&self.cors_origins),
             trusted_proxies: self.trusted_proxies.clone(),

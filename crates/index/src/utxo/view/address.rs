@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use chain::Hash32;
 use chain::utxo::OutPoint;
 
+use super::transactions::LIST_OUTPUTS;
 use super::{TransactionView, View};
 use crate::db::Reader;
 use crate::utxo::history;
@@ -131,10 +132,11 @@ impl View {
         from: u64,
         count: u64,
     ) -> Result<Option<History>, ReadError> {
-        self.history_within(Tier::Any, script, from, count)
+        self.history_within(Tier::Any, script, from, count, &mut { LIST_OUTPUTS })
     }
 
-    /// As [`View::history`], with reads that go as far as `tier` says.
+    /// As [`View::history`], with reads that go as far as `tier` says. `left` previous outputs are
+    /// resolved, [`LIST_OUTPUTS`] where a page begins, and what is left of them told.
     ///
     /// # Errors
     /// As [`ReadError`] says; `Cold` also where [`Tier::Cached`] is too narrow for so much work.
@@ -144,6 +146,7 @@ impl View {
         script: &[u8],
         from: u64,
         count: u64,
+        left: &mut usize,
     ) -> Result<Option<History>, ReadError> {
         let Some(Used { id, totals, pool }) = self.used(script, tier)? else { return Ok(None) };
         let in_pool = pool.map_or(0, |pool| pool.order.size() as u64);
@@ -157,7 +160,7 @@ impl View {
         let waiting = waiting.skip(first as usize).take(shown as usize).map(Turn::txid);
         let skipped = from.saturating_sub(in_pool);
         let txnums = self.txnums(self.reader(tier), id, &totals, skipped, count - shown)?;
-        let transactions = self.page(tier, waiting, &txnums)?;
+        let transactions = self.page(tier, waiting, &txnums, left)?;
         Ok(Some(History { tx_count: totals.tx_count + in_pool, transactions }))
     }
 

@@ -20,8 +20,8 @@ use crate::utxo::txids::latest_row;
 use crate::utxo::voided;
 use crate::{ReadError, Tier};
 
-/// A list resolves so many previous outputs, in page order.
-const LIST_OUTPUTS: usize = 1000;
+/// A list resolves so many previous outputs, in page order (decision U6).
+pub const LIST_OUTPUTS: usize = 1000;
 /// What may only use memory is done at once, without waiting; more previous outputs than this are
 /// too much work for that.
 const CACHED_OUTPUTS: usize = 128;
@@ -111,10 +111,11 @@ impl View {
         from: u64,
         count: u64,
     ) -> Result<Vec<TransactionView>, ReadError> {
-        self.block_transactions_within(Tier::Any, block, from, count)
+        self.block_transactions_within(Tier::Any, block, from, count, &mut { LIST_OUTPUTS })
     }
 
-    /// As [`View::block_transactions`], with reads that go as far as `tier` says.
+    /// As [`View::block_transactions`], with reads that go as far as `tier` says. `left` previous
+    /// outputs are resolved, [`LIST_OUTPUTS`] where a page begins, and what is left of them told.
     ///
     /// # Errors
     /// As [`ReadError`] says; `Cold` also where [`Tier::Cached`] is too narrow for so much work.
@@ -124,23 +125,23 @@ impl View {
         block: &BlockRow,
         from: u64,
         count: u64,
+        left: &mut usize,
     ) -> Result<Vec<TransactionView>, ReadError> {
         // The regular tree is listed before the stake tree, which stands before it in the chain.
         let regular = u64::from(block.regular_count());
         let to = from.saturating_add(count).min(block.tx_count.into());
         let mut page = Vec::new();
-        let mut left = LIST_OUTPUTS;
         if from < regular && block.voided {
-            page = self.voided_part(tier, block, from, to.min(regular), &mut left)?;
+            page = self.voided_part(tier, block, from, to.min(regular), left)?;
         } else if from < regular {
             let first = block.regular_txnum();
             let records = self.standing(tier, first + from, first + to.min(regular))?;
-            page = self.resolve(tier, records, &mut left)?;
+            page = self.resolve(tier, records, left)?;
         }
         if to > regular {
             let stake = |place: u64| block.first_txnum + place.saturating_sub(regular);
             let records = self.standing(tier, stake(from), stake(to))?;
-            page.extend(self.resolve(tier, records, &mut left)?);
+            page.extend(self.resolve(tier, records, left)?);
         }
         Ok(page)
     }
@@ -201,18 +202,19 @@ impl View {
         tier: Tier,
         waiting_ids: impl Iterator<Item = Hash32>,
         txnums: &[u64],
+        left: &mut usize,
     ) -> Result<Vec<TransactionView>, ReadError> {
-        let (mut left, mut bytes) = (LIST_OUTPUTS, 0);
+        let mut bytes = 0;
         let mut page = Vec::new();
         for txid in waiting_ids {
             let entry = self.mempool.as_ref().and_then(|mempool| mempool.entry(&txid));
             let Some(entry) = entry else { continue };
             bytes += entry.record.size as usize;
             at_once(tier, bytes)?;
-            let fits = fits(&mut left, entry.inputs.len());
+            let fits = fits(left, entry.inputs.len());
             page.push(waiting(entry, fits));
         }
-        page.extend(self.resolve(tier, self.records(tier, txnums)?, &mut left)?);
+        page.extend(self.resolve(tier, self.records(tier, txnums)?, left)?);
         Ok(page)
     }
 

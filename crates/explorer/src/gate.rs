@@ -1,0 +1,152 @@
+//! Places for work, shared fairly between accounts (decision E17).
+//!
+//! Invariants: no more is under way than there are places; a place that becomes free goes to the
+//! account that has fewest, of equals to the one that waits longest; no account has all.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+/// The places of one kind of work.
+#[derive(Debug, Clone)]
+pub(crate) struct Gate(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    free: usize,
+    most_each: usize,
+    /// Counts those who wait, so that the older can be told from the younger.
+    turn: u64,
+    accounts: HashMap<u64, Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    running: usize,
+    waiting: VecDeque<(u64, oneshot::Sender<Place>)>,
+}
+
+/// A place; given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// None once it is given back.
+    gate: Option<Gate>,
+    account: u64,
+}
+
+impl Gate {
+    /// So many places, of which an account has at most `most_each`.
+    pub(crate) fn new(places: usize, most_each: usize) -> Gate {
+        let (free, most_each) = (places.max(1), most_each.max(1));
+        Gate(Arc::new(Mutex::new(State { free, most_each, turn: 0, accounts: HashMap::new() })))
+    }
+
+    /// Waits for a place.
+    pub(crate) async fn enter(&self, account: u64) -> Place {
+        let waiting = {
+            let mut state = self.lock();
+            let (sender, receiver) = oneshot::channel();
+            let turn = state.turn;
+            state.turn += 1;
+            state.accounts.entry(account).or_default().waiting.push_back((turn, sender));
+            self.hand_out(&mut state);
+            receiver
+        };
+        match waiting.await {
+            Ok(place) => place,
+            // Nobody drops a sender but with its receiver gone: the gate lives in `self`.
+            Err(_) => Place { gate: None, account },
+        }
+    }
+
+    /// Whether an account has as many places as it may.
+    pub(crate) fn is_at_its_most(&self, account: u64) -> bool {
+        let state = self.lock();
+        state.accounts.get(&account).is_some_and(|queue| queue.running >= state.most_each)
+    }
+
+    /// Gives free places to those who wait.
+    fn hand_out(&self, state: &mut State) {
+        while state.free > 0 {
+            let most_each = state.most_each;
+            let able = state.accounts.iter_mut().filter(|(_, queue)| queue.running < most_each);
+            let able = able.filter_map(|(account, queue)| {
+                let turn = queue.waiting.front()?.0;
+                Some(((queue.running, turn), *account))
+            });
+            let Some((_, account)) = able.min() else { return };
+            let Some(queue) = state.accounts.get_mut(&account) else { return };
+            let Some((_, waiting)) = queue.waiting.pop_front() else { return };
+            match waiting.send(Place { gate: Some(self.clone()), account }) {
+                Ok(()) => {
+                    queue.running += 1;
+                    state.free -= 1;
+                }
+                // Whoever waited is gone; the place was never given.
+                Err(mut unused) => unused.gate = None,
+            }
+        }
+    }
+
+    fn leave(&self, account: u64) {
+        let mut state = self.lock();
+        state.free += 1;
+        if let Some(queue) = state.accounts.get_mut(&account) {
+            queue.running = queue.running.saturating_sub(1);
+        }
+        self.hand_out(&mut state);
+        state.accounts.retain(|_, queue| queue.running > 0 || !queue.waiting.is_empty());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(gate) = self.gate.take() {
+            gate.leave(self.account);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+
+    #[tokio::test]
+    async fn places_go_to_whoever_has_fewest() {
+        let gate = Gate::new(3, 2);
+        let (first, second) = (gate.enter(1).await, gate.enter(1).await);
+        assert!(gate.is_at_its_most(1) && !gate.is_at_its_most(2));
+        let mut greedy = Box::pin(gate.enter(1));
+        assert!((&mut greedy).now_or_never().is_none(), "one place is kept for others");
+        let other = gate.enter(2).await;
+        let mut third = Box::pin(gate.enter(3));
+        assert!((&mut third).now_or_never().is_none());
+        drop(first);
+        assert!((&mut greedy).now_or_never().is_none(), "account 3 has none yet");
+        let third = third.now_or_never().unwrap();
+        drop(second);
+        let greedy = greedy.now_or_never().unwrap();
+        drop((other, third, greedy));
+        assert!(gate.lock().accounts.is_empty());
+        assert_eq!(gate.lock().free, 3);
+    }
+
+    #[tokio::test]
+    async fn whoever_is_gone_takes_no_place() {
+        let gate = Gate::new(1, 1);
+        let first = gate.enter(1).await;
+        let mut gone = Box::pin(gate.enter(2));
+        assert!((&mut gone).now_or_never().is_none());
+        let mut next = Box::pin(gate.enter(3));
+        assert!((&mut next).now_or_never().is_none());
+        drop(gone);
+        drop(first);
+        assert!(next.now_or_never().is_some());
+    }
+}
