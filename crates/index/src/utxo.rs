@@ -50,6 +50,7 @@ pub(crate) use schema::FORMAT;
 pub use script_id::HashKey;
 pub use store::Store;
 pub use tip::Tip;
+pub use upstream::ValuePool;
 pub use verify::{Agreement, Progress, Verdict};
 pub use view::{
     AddressTotals, History, InputView, LIST_OUTPUTS, Place, TransactionView, Unconfirmed,

@@ -1,8 +1,9 @@
 //! `/status`.
 
-use index::utxo::Index;
+use index::utxo::{Index, ValuePool};
 use serde::Serialize;
 
+use super::amount::Amount;
 use super::block::difficulty;
 
 /// The status of a chain.
@@ -22,7 +23,22 @@ pub(crate) struct Status {
     network: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     node_version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pools: Option<Vec<Pool>>,
     symbol: &'static str,
+}
+
+/// What a pool of value holds, by the node's name of it.
+#[derive(Debug, Serialize)]
+struct Pool {
+    id: String,
+    value: Amount,
+}
+
+impl Pool {
+    fn of(pool: &ValuePool) -> Pool {
+        Pool { id: pool.id.clone(), value: Amount(pool.value.into()) }
+    }
 }
 
 /// How the index stands. While the first load runs, `height` says how far it is.
@@ -32,6 +48,8 @@ pub(crate) fn status(index: &Index) -> Status {
         Some(view) => (view.height(), Some(view.hash().to_string())),
         None => (standing.height, standing.best_hash),
     };
+    let pools = view.as_ref().and_then(|view| view.mempool()?.value_pools());
+    let pools = pools.map(|pools| pools.iter().map(Pool::of).collect());
     Status {
         best_hash,
         chain: chain.slug,
@@ -44,6 +62,7 @@ pub(crate) fn status(index: &Index) -> Status {
         name: chain.name,
         network: index.network().name,
         node_version: standing.node_version,
+        pools,
         symbol: chain.symbol,
     }
 }

@@ -14,6 +14,7 @@ use rpds::{HashTrieMapSync, HashTrieSetSync, RedBlackTreeSetSync};
 
 use super::record::TransactionRecord;
 use super::script_id::ScriptId;
+use super::upstream::ValuePool;
 use super::view::InputView;
 
 /// A transaction of the pool.
@@ -83,6 +84,8 @@ pub struct Mempool {
     bytes: u64,
     memory: u64,
     counts_vsize: bool,
+    /// What the node said of its pools of value when the list was read.
+    value_pools: Option<Arc<[ValuePool]>>,
 }
 
 impl Mempool {
@@ -99,6 +102,16 @@ impl Mempool {
     /// The sum of their vsizes, on chains without witnesses of their sizes.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// What each pool of value held after the node's best block when the list was read last; none
+    /// on chains without such pools.
+    pub fn value_pools(&self) -> Option<&[ValuePool]> {
+        self.value_pools.as_deref()
+    }
+
+    pub(crate) fn note_value_pools(&mut self, pools: Arc<[ValuePool]>) {
+        self.value_pools = Some(pools);
     }
 
     /// The ids of the newest, newest first seen first.

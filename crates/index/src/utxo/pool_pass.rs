@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use chain::Hash32;
-use chain::utxo::Format;
+use chain::utxo::{Format, Layout};
 use node::Node;
 use serde_json::value::RawValue;
 
@@ -100,7 +100,7 @@ impl PoolPasses {
             }
             self.listed = Some(started);
             let list = upstream::mempool(node).await?;
-            if upstream::best_hash(node).await? != view.hash() {
+            if self.best_hash(node).await? != view.hash() {
                 return Ok(Pass::Moved);
             }
             self.take_list(list).await?;
@@ -113,6 +113,17 @@ impl PoolPasses {
         }
         self.note_unread(node).await?;
         Ok(if self.unread.is_empty() { Pass::Whole } else { Pass::Unread })
+    }
+
+    /// The hash of the node's best block. Where value may hide in pools, what each holds after that
+    /// block is noted.
+    async fn best_hash(&mut self, node: &Arc<Node>) -> Result<Hash32, Trouble> {
+        if self.rules.format.layout != Layout::Shielded {
+            return Ok(upstream::best_hash(node).await?);
+        }
+        let (hash, pools) = upstream::best_with_pools(node).await?;
+        self.admission.mempool.note_value_pools(pools);
+        Ok(hash)
     }
 
     /// Takes out of the pool what is not listed, and notes what is to be fetched.

@@ -22,6 +22,23 @@ struct ChainInfo {
     initialblockdownload: bool,
 }
 
+#[derive(Deserialize)]
+struct PoolsInfo {
+    bestblockhash: String,
+    #[serde(default, rename = "valuePools")]
+    value_pools: Vec<ValuePool>,
+}
+
+/// What a pool of value holds, by the node's own name of it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct ValuePool {
+    /// The node's name.
+    pub id: String,
+    /// Coins in the smallest unit.
+    #[serde(rename = "chainValueZat")]
+    pub value: i64,
+}
+
 fn read<'a, T: Deserialize<'a>>(
     method: &'static str,
     text: &'a RawValue,
@@ -92,6 +109,16 @@ pub(crate) async fn still_wait(
     let answers = node.call_batch(&calls, Weight::Internal).await?;
     // -5: it is not in the mempool. Any other answer says nothing of that.
     Ok(answers.into_iter().map(|answer| !answer.is_err_and(|error| error.code == -5)).collect())
+}
+
+/// The hash of the best block, with what each value pool holds after it where the node says so.
+pub(crate) async fn best_with_pools(
+    node: &Arc<Node>,
+) -> Result<(Hash32, Arc<[ValuePool]>), UpstreamError> {
+    let method = "getblockchaininfo";
+    let text = node.call(method, "[]", Weight::Internal).await?;
+    let info: PoolsInfo = read(method, &text)?;
+    Ok((hash(method, &info.bestblockhash)?, info.value_pools.into()))
 }
 
 /// The hash of the best block.
