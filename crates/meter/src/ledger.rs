@@ -110,7 +110,7 @@ impl Ledger {
     /// Writes every changed row to the store and frees the slots of rows that are over.
     pub(crate) fn record(&self, store: &dyn Store, now: Now) -> Result<(), StoreError> {
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
-        let live = self.settled_rows(store)?;
+        let live = self.settled_rows(store, &mut recorded)?;
         let changed: Vec<_> = live
             .iter()
             .filter(|(slot, row)| recorded.get(slot).is_none_or(|past| past.units != row.units))
@@ -138,7 +138,11 @@ impl Ledger {
     }
 
     /// The rows of the file, each with what the store had of it before.
-    fn settled_rows(&self, store: &dyn Store) -> Result<Vec<(u32, LiveRow)>, StoreError> {
+    fn settled_rows(
+        &self,
+        store: &dyn Store,
+        recorded: &mut HashMap<u32, Recorded>,
+    ) -> Result<Vec<(u32, LiveRow)>, StoreError> {
         let slots: Vec<u32> = self.places().slot_by_name.values().copied().collect();
         let mut rows = Vec::with_capacity(slots.len());
         for slot in slots {
@@ -147,11 +151,26 @@ impl Ledger {
             {
                 self.file.settle(slot, store.recorded(self.service, row.name)?);
             }
-            if let Slot::Row(row) = self.file.read(slot) {
-                rows.push((slot, row));
+            match self.file.read(slot) {
+                Slot::Row(row) => rows.push((slot, row)),
+                Slot::Damaged => {
+                    self.leave_out(slot);
+                    recorded.remove(&slot);
+                }
+                Slot::Free => (),
             }
         }
         Ok(rows)
+    }
+
+    /// A row that was damaged while it is counted goes on from what was recorded of it.
+    fn leave_out(&self, slot: u32) {
+        let mut places = self.places();
+        self.file.clear(slot);
+        places.slot_by_name.retain(|_, place| *place != slot);
+        places.free.push(slot);
+        let file = self.file.path().display();
+        tracing::error!(%file, slot, "a usage row was damaged; it goes on from what was recorded");
     }
 
     fn free(&self, slot: u32, row: &LiveRow) -> bool {

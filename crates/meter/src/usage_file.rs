@@ -9,8 +9,10 @@
 //! identity of the store, check. Slot, 8 words: check, account, key, chain (8 bytes ASCII), hour,
 //! units, two spare. The check word is a hash of what the row counts, never 0.
 //!
-//! Units are one word. Its highest bit says that what the store recorded for this row is not
-//! added yet ([`UNSETTLED`]), so that making a slot never asks the database.
+//! Units are one word, a multiple of [`CODE`]: twice the units, and one more while what the store
+//! recorded for this row is not added yet, so that making a slot never asks the database. Sums of
+//! multiples are multiples, so one atomic addition keeps the word whole, and a flipped bit, which
+//! adds or takes a power of two, never leaves a multiple.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -23,8 +25,10 @@ use crate::mapped::Words;
 use crate::store::{ChainName, RowName};
 use crate::{OpenError, Service};
 
+mod former;
+
 const MARK: u64 = u64::from_le_bytes(*b"PTLUSAGE");
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 const HEADER_WORDS: usize = 512;
 const SLOT_WORDS: usize = 8;
 /// Slots of a segment: 256 KiB, a multiple of every page size in use.
@@ -34,10 +38,12 @@ const SEGMENT_BYTES: u64 = (SEGMENT_SLOTS * SLOT_WORDS * 8) as u64;
 const HEADER_BYTES: u64 = SEGMENT_BYTES;
 /// 1,048,576 live rows, 64 MiB.
 const MOST_SEGMENTS: usize = 256;
-/// Mark in a slot's units: the recorded amount of this row is still to be added.
-pub(crate) const UNSETTLED: u64 = 1 << 63;
-/// More units than a row can have; a slot that says so is damaged.
-const ABSURD_UNITS: u64 = 1 << 50;
+/// What every word of units is a multiple of: the largest prime below 2^16.
+const CODE: u64 = 65_521;
+/// The recorded amount of this row is still to be added.
+const UNSETTLED: u64 = CODE;
+/// More units than a row can have; a slot that says so is damaged. A word holds twice as many.
+const ABSURD_UNITS: u64 = 1 << 46;
 
 const CHECK: usize = 0;
 const ACCOUNT: usize = 1;
@@ -84,7 +90,9 @@ impl UsageFile {
         let length = fs::metadata(path).map_or(0, |metadata| metadata.len());
         // Nothing was counted in a file that was made but never begun.
         if length == 0 {
-            make(path, service, identity).map_err(failed)?;
+            make(path, service, identity, &[]).map_err(failed)?;
+        } else if let Some(slots) = former::slots(path, service, identity).map_err(failed)? {
+            make(path, service, identity, &slots).map_err(failed)?;
         }
         UsageFile::map(path, service, identity)
     }
@@ -184,7 +192,7 @@ impl UsageFile {
     /// Frees a slot whose row is recorded, if it still has that many units.
     pub(crate) fn end(&self, slot: u32, units: u64) -> bool {
         let swapped = self.units(slot).is_some_and(|word| {
-            word.compare_exchange(units, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+            word.compare_exchange(coded(units), 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
         });
         if swapped {
             self.clear(slot);
@@ -210,28 +218,29 @@ impl UsageFile {
     #[inline]
     pub(crate) fn add(&self, slot: u32, name: &RowName, units: u64) -> bool {
         let Some(word) = self.units(slot) else { return false };
-        word.fetch_add(units, Ordering::AcqRel);
+        word.fetch_add(coded(units), Ordering::AcqRel);
         if self.is(slot, name) {
             return true;
         }
-        word.fetch_sub(units, Ordering::AcqRel);
+        word.fetch_sub(coded(units), Ordering::AcqRel);
         false
     }
 
     /// Takes units back from the row of a slot that they were added to.
     pub(crate) fn take_back(&self, slot: u32, name: &RowName, units: u64) {
         if let Some(word) = self.units(slot).filter(|_| self.is(slot, name)) {
-            word.fetch_sub(units, Ordering::AcqRel);
+            word.fetch_sub(coded(units), Ordering::AcqRel);
         }
     }
 
     /// Adds what was recorded for a row before, once.
     pub(crate) fn settle(&self, slot: u32, recorded: u64) {
         let Some(word) = self.units(slot) else { return };
-        let settled = |word: u64| {
-            (word & UNSETTLED != 0).then(|| (word & !UNSETTLED).saturating_add(recorded))
+        let settled = |word: u64| match decoded(word)? {
+            (units, true) => Some(coded(units.saturating_add(recorded).min(ABSURD_UNITS))),
+            (_, false) => None,
         };
-        // A word that is settled already stays as it is.
+        // A word that is settled already, or damaged, stays as it is.
         let _ = word.fetch_update(Ordering::AcqRel, Ordering::Acquire, settled);
     }
 
@@ -262,11 +271,11 @@ impl UsageFile {
             return Slot::Damaged;
         };
         let name = RowName { hour, account: load(ACCOUNT), key: load(KEY), chain };
-        let word = load(UNITS);
-        let (units, unsettled) = (word & !UNSETTLED, word & UNSETTLED != 0);
-        match stored == check(name) && units < ABSURD_UNITS {
-            true => Slot::Row(LiveRow { name, units, unsettled }),
-            false => Slot::Damaged,
+        match decoded(load(UNITS)) {
+            Some((units, unsettled)) if stored == check(name) && units < ABSURD_UNITS => {
+                Slot::Row(LiveRow { name, units, unsettled })
+            }
+            _ => Slot::Damaged,
         }
     }
 
@@ -281,12 +290,25 @@ impl UsageFile {
     }
 }
 
+/// The word of settled units.
+fn coded(units: u64) -> u64 {
+    // Wraps only where units are absurd, which is seen when they are read.
+    units.wrapping_mul(2 * CODE)
+}
+
+/// Units of a word, and whether they are unsettled; None for a word that no sum gives.
+fn decoded(word: u64) -> Option<(u64, bool)> {
+    let twice = word / CODE;
+    word.is_multiple_of(CODE).then_some((twice / 2, twice % 2 == 1))
+}
+
 /// Writes a new file beside the place and moves it there, so that it is whole or absent.
-fn make(path: &Path, service: Service, identity: u64) -> io::Result<()> {
+fn make(path: &Path, service: Service, identity: u64, slots: &[u64]) -> io::Result<()> {
     let fresh = path.with_extension("new");
-    let header = header(service, identity);
+    let header = header(FORMAT, service, identity);
     let mut bytes: Vec<u8> = header.iter().flat_map(|word| word.to_ne_bytes()).collect();
     bytes.resize(HEADER_BYTES as usize, 0);
+    bytes.extend(slots.iter().flat_map(|word| word.to_ne_bytes()));
     let mut file = open_shared(&fresh).map_err(io::Error::other)?;
     file.set_len(0)?;
     file.write_all(&bytes)?;
@@ -294,8 +316,8 @@ fn make(path: &Path, service: Service, identity: u64) -> io::Result<()> {
     fs::rename(&fresh, path)
 }
 
-fn header(service: Service, identity: u64) -> [u64; 6] {
-    let mut words = [MARK, FORMAT, service.place() as u64, SEGMENT_SLOTS as u64, identity, 0];
+fn header(format: u64, service: Service, identity: u64) -> [u64; 6] {
+    let mut words = [MARK, format, service.place() as u64, SEGMENT_SLOTS as u64, identity, 0];
     words[5] = hash(&words[..5]);
     words
 }
@@ -303,7 +325,7 @@ fn header(service: Service, identity: u64) -> [u64; 6] {
 fn check_header(found: &Words, service: Service, identity: u64) -> Result<(), &'static str> {
     let word = |place| found.get(place).map_or(0, |word| word.load(Ordering::Acquire));
     let found: Vec<u64> = (0..6).map(word).collect();
-    let expected = header(service, identity);
+    let expected = header(FORMAT, service, identity);
     match () {
         () if found[0] == MARK.swap_bytes() => Err("it comes from a machine of other byte order"),
         () if found[0] != MARK => Err("it is no usage file"),
@@ -311,6 +333,7 @@ fn check_header(found: &Words, service: Service, identity: u64) -> Result<(), &'
         () if found[5] != hash(&found[..5]) => Err("its header is damaged"),
         () if found[2] != expected[2] => Err("it counts for the other service"),
         () if found[4] != identity => Err("it belongs to another store"),
+        () if found[1] < FORMAT => Err("an older Portolan wrote it, and the next start reads it"),
         () if found != expected => Err("it has another format"),
         () => Ok(()),
     }

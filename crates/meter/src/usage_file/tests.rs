@@ -87,7 +87,7 @@ fn foreign_files_are_refused_with_clear_text() {
     for (place, value, says) in [
         (0, 0_u64, "no usage file"),
         (0, MARK.swap_bytes(), "byte order"),
-        (1, 2, "newer Portolan"),
+        (1, FORMAT + 1, "newer Portolan"),
         (3, 7, "damaged"),
         (5, 0, "damaged"),
     ] {
@@ -132,11 +132,61 @@ fn damaged_slots_are_told_apart_from_rows() {
         (1, KEY, 9),
         (2, CHAIN, u64::MAX),
         (3, HOUR, u64::MAX),
-        (4, UNITS, ABSURD_UNITS),
+        (4, UNITS, coded(ABSURD_UNITS)),
+        (6, UNITS, coded(5) + 1),
         (5, CHECK, 1),
     ] {
         file.begin(slot, name(1, 100));
         file.store(slot, word, value);
         assert_eq!(file.read(slot), Slot::Damaged);
+    }
+}
+
+#[test]
+fn no_flipped_bit_of_units_is_taken_for_units() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = open(&dir.path().join("u.map")).unwrap();
+    file.grow().unwrap();
+    for units in [0, 1, 5, 299_999, ABSURD_UNITS - 1] {
+        for bit in 0..64 {
+            file.begin(0, name(1, 100));
+            assert!(file.add(0, &name(1, 100), units));
+            if bit % 2 == 0 {
+                file.settle(0, 0);
+            }
+            let word = file.units(0).unwrap().load(Ordering::Acquire);
+            file.store(0, UNITS, word ^ 1 << bit);
+            assert_eq!(file.read(0), Slot::Damaged, "bit {bit} of {units}");
+        }
+    }
+}
+
+#[test]
+fn a_file_of_the_former_format_is_read_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("u.map");
+    let file = open(&path).unwrap();
+    file.grow().unwrap();
+    for slot in 0..4 {
+        file.begin(slot, name(slot.into(), 100));
+    }
+    for (slot, former) in [(0, 7), (1, 1 << 63 | 9), (2, 1 << 62)] {
+        file.store(slot, UNITS, former);
+    }
+    file.clear(3);
+    drop(file);
+    let mut bytes = fs::read(&path).unwrap();
+    for (place, word) in header(1, Service::Gateway, 42).iter().enumerate() {
+        bytes[place * 8..place * 8 + 8].copy_from_slice(&word.to_ne_bytes());
+    }
+    fs::write(&path, bytes).unwrap();
+    let looked = UsageFile::look(&path, Service::Gateway, 42).unwrap_err().to_string();
+    assert!(looked.contains("older Portolan"), "{looked}");
+    for _ in 0..2 {
+        let file = open(&path).unwrap();
+        assert_eq!(file.len(), SEGMENT_SLOTS);
+        let row = |key, units, unsettled| LiveRow { name: name(key, 100), units, unsettled };
+        assert_eq!(live(&file), [row(0, 7, false), row(1, 9, true)]);
+        assert_eq!(file.rows().filter(|(_, slot)| *slot == Slot::Damaged).count(), 1);
     }
 }
