@@ -34,7 +34,7 @@ pub enum Reason {
     TooManyConcurrent,
     /// Not enough tokens in the bucket.
     RateLimited,
-    /// The store cannot be read, or too many look-ups wait for it.
+    /// The store cannot be read.
     StoreUnavailable,
 }
 

@@ -28,9 +28,14 @@ pub(crate) struct Engine {
     epoch: Epoch,
     seen: AtomicU64,
     reading: Mutex<()>,
+    /// Readings of the store that have begun, and the last of them that succeeded.
+    begun: AtomicU64,
+    done: AtomicU64,
     /// Monotonic milliseconds until which the store is not asked again.
     rests_until: AtomicU64,
     store_answers: AtomicBool,
+    /// Some accounts or keys could not be read.
+    damaged: AtomicBool,
 }
 
 impl Engine {
@@ -51,8 +56,11 @@ impl Engine {
             epoch,
             seen,
             reading: Mutex::default(),
+            begun: AtomicU64::new(0),
+            done: AtomicU64::new(0),
             rests_until: AtomicU64::new(0),
             store_answers: AtomicBool::new(true),
+            damaged: AtomicBool::new(false),
         }
     }
 
@@ -67,6 +75,11 @@ impl Engine {
         self.epoch.read() == self.seen.load(Ordering::Acquire) && ledger.books.is_open(day)
     }
 
+    /// May a key that is not in the table be one that could not be read?
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.damaged.load(Ordering::Acquire)
+    }
+
     /// Did the last reading succeed?
     pub(crate) fn store_answers(&self) -> bool {
         self.store_answers.load(Ordering::Acquire)
@@ -77,9 +90,21 @@ impl Engine {
         (self.clock.mono().as_millis() as u64) < self.rests_until.load(Ordering::Acquire)
     }
 
+    /// The number of the last reading that has begun. Whatever was in the store by now is in the
+    /// table once a later one [`has_read`](Self::has_read).
+    pub(crate) fn readings(&self) -> u64 {
+        self.begun.load(Ordering::Acquire)
+    }
+
+    /// Has a reading that began after that one succeeded?
+    pub(crate) fn has_read(&self, after: u64) -> bool {
+        self.done.load(Ordering::Acquire) > after
+    }
+
     /// Reads what has changed, and the rows of today where they are needed.
     pub(crate) fn catch_up(&self) -> Result<(), StoreError> {
         let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = self.begun.fetch_add(1, Ordering::AcqRel) + 1;
         let result = self.read_changes().and_then(|()| self.open_today());
         let failed = result.is_err();
         if self.store_answers.swap(!failed, Ordering::AcqRel) == failed {
@@ -88,7 +113,9 @@ impl Engine {
                 Err(error) => tracing::error!(%error, "the store cannot be read"),
             }
         }
-        if failed {
+        if !failed {
+            self.done.store(number, Ordering::Release);
+        } else {
             let until = self.clock.mono().saturating_add(BREATH).as_millis() as u64;
             self.rests_until.store(until, Ordering::Release);
         }
@@ -100,7 +127,17 @@ impl Engine {
         let epoch = self.epoch.read();
         let known = self.table.version();
         if self.store.version()? != known {
-            self.table.apply(self.store.changes_after(known)?);
+            let changes = self.store.changes_after(known)?;
+            if !changes.damaged.is_empty() {
+                let damaged = changes.damaged.join("; ");
+                tracing::error!(
+                    damaged,
+                    "the store's database is damaged: keys that are not found are answered 503; \
+                     restore it from a backup"
+                );
+                self.damaged.store(true, Ordering::Release);
+            }
+            self.table.apply(changes);
         }
         self.seen.store(epoch, Ordering::Release);
         Ok(())

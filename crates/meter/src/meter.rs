@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use chain::Chain;
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::Mutex;
 
 use crate::engine::Engine;
 use crate::epoch::Epoch;
@@ -26,9 +26,6 @@ use crate::table::{KeyEntry, Table};
 use crate::throttle::Throttle;
 use crate::{Caller, Clock, Denial, Now, OpenError, Permit, Plans, Reason, Service};
 
-/// Look-ups of unknown keys that may wait for the store at once.
-const LOOK_UPS: usize = 8;
-
 /// Keys, plans and counters of the services that this process serves.
 pub struct Meter {
     // First, so that it has ended when the last rows are recorded.
@@ -37,7 +34,6 @@ pub struct Meter {
     throttle: Throttle,
     nothing: Arc<Offer>,
     catching_up: Arc<Mutex<()>>,
-    look_ups: Arc<Semaphore>,
 }
 
 impl Meter {
@@ -69,7 +65,6 @@ impl Meter {
             throttle: Throttle::default(),
             nothing: Offer::nothing(),
             catching_up: Arc::default(),
-            look_ups: Arc::new(Semaphore::new(LOOK_UPS)),
         }))
     }
 
@@ -185,7 +180,8 @@ impl Meter {
     }
 
     /// A key that the table does not know is looked up in the store before it is refused
-    /// (decision B12): a command may have been killed before it could tell of it.
+    /// (decision B12): a command may have been killed before it could tell of it. However many
+    /// come at once, they wait for the same two readings: one that is under way, and one more.
     #[cold]
     async fn look_up(
         &self,
@@ -196,11 +192,19 @@ impl Meter {
         if let Some(wait) = self.throttle.blocked(client, now.mono) {
             return Err(Denial::after(Reason::TooManyInvalidKeys, wait));
         }
-        let Ok(place) = Arc::clone(&self.look_ups).try_acquire_owned() else {
-            return Err(Denial::store_unavailable());
-        };
-        self.read_store(place).await?;
-        self.engine.table.find(digest).ok_or_else(|| self.invalid(client, now))
+        let came = self.engine.readings();
+        let turn = Arc::clone(&self.catching_up).lock_owned().await;
+        if !self.engine.has_read(came) {
+            if self.engine.rests() {
+                return Err(Denial::store_unavailable());
+            }
+            self.read_store(turn).await?;
+        }
+        match self.engine.table.find(digest) {
+            Some(key) => Ok(key),
+            None if self.engine.is_damaged() => Err(Denial::store_unavailable()),
+            None => Err(self.invalid(client, now)),
+        }
     }
 
     /// Reads the store in the blocking pool. `turn` is held until the reading is done, also when

@@ -18,6 +18,7 @@ use crate::store::{
 use crate::{Scopes, Service, Utc};
 
 mod schema;
+mod seal;
 
 /// How long a connection waits for another process's write.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -89,12 +90,12 @@ impl Store for Sqlite {
         // One snapshot, so that every key's account is among the accounts told so far.
         let snapshot = reader.transaction()?;
         let after = version.cast_signed();
-        let accounts = format!("SELECT {ACCOUNT} FROM accounts WHERE version > ?1 ORDER BY id");
-        let keys = format!("SELECT {KEY} FROM keys WHERE version > ?1 ORDER BY id");
+        let mut damaged = Vec::new();
         Ok(Changes {
             version: meta(&snapshot, "version")?,
-            accounts: all(&snapshot, &accounts, [after], account)?,
-            keys: all(&snapshot, &keys, [after], key)?,
+            accounts: seal::changed(&snapshot, after, &mut damaged)?,
+            keys: seal::changed(&snapshot, after, &mut damaged)?,
+            damaged,
         })
     }
 
@@ -106,14 +107,16 @@ impl Store for Sqlite {
         self.change(|transaction, version| {
             let created_at = new.created_at.secs().cast_signed();
             let row = params![new.name, new.gateway_plan, new.explorer_plan, created_at, version];
-            transaction.query_row(&sql, row, account).map_err(|error| {
+            let added = transaction.query_row(&sql, row, account).map_err(|error| {
                 match error.sqlite_error_code() {
                     Some(rusqlite::ErrorCode::ConstraintViolation) => {
                         StoreError::NameTaken(new.name.clone())
                     }
                     _ => error.into(),
                 }
-            })
+            })?;
+            seal::seal(transaction, &added)?;
+            Ok(added)
         })
     }
 
@@ -144,9 +147,10 @@ impl Store for Sqlite {
              WHERE id = ?1 RETURNING {ACCOUNT}"
         );
         self.change(|transaction, version| {
+            seal::check::<Account>(transaction, id)?;
             let AccountChange { gateway_plan, explorer_plan, suspended } = change;
             let row = params![id.cast_signed(), gateway_plan, explorer_plan, suspended, version];
-            Ok(transaction.query_row(&sql, row, account).optional()?)
+            sealed(transaction, transaction.query_row(&sql, row, account).optional()?)
         })
     }
 
@@ -175,18 +179,21 @@ impl Store for Sqlite {
         };
         let sql = format!("UPDATE keys SET {set}, version = ?2 WHERE id = ?1 RETURNING {KEY}");
         self.change(|transaction, version| {
+            seal::check::<Key>(transaction, id)?;
             let row = params![id.cast_signed(), version, cap];
-            Ok(transaction.query_row(&sql, row, key).optional()?)
+            sealed(transaction, transaction.query_row(&sql, row, key).optional()?)
         })
     }
 
     fn replace_key(&self, old: u64, ends_at: Utc, new: &NewKey) -> Result<Key, StoreError> {
+        let sql = format!(
+            "UPDATE keys SET expires_at = min(coalesce(expires_at, ?2), ?2), version = ?3
+             WHERE id = ?1 RETURNING {KEY}"
+        );
         self.change(|transaction, version| {
-            transaction.execute(
-                "UPDATE keys SET expires_at = min(coalesce(expires_at, ?2), ?2), version = ?3
-                 WHERE id = ?1",
-                params![old.cast_signed(), ends_at.secs().cast_signed(), version],
-            )?;
+            seal::check::<Key>(transaction, old)?;
+            let row = params![old.cast_signed(), ends_at.secs().cast_signed(), version];
+            sealed(transaction, transaction.query_row(&sql, row, key).optional()?)?;
             insert_key(transaction, version, new)
         })
     }
@@ -284,7 +291,20 @@ fn insert_key(
         new.created_at.secs().cast_signed(),
         version,
     ];
-    Ok(transaction.query_row(&sql, row, key)?)
+    let added = transaction.query_row(&sql, row, key)?;
+    seal::seal(transaction, &added)?;
+    Ok(added)
+}
+
+/// Seals a row that was changed, if there is one.
+fn sealed<T: seal::Sealed>(
+    transaction: &Transaction<'_>,
+    changed: Option<T>,
+) -> Result<Option<T>, StoreError> {
+    if let Some(row) = &changed {
+        seal::seal(transaction, row)?;
+    }
+    Ok(changed)
 }
 
 fn all<T>(
@@ -347,9 +367,15 @@ impl From<rusqlite::Error> for StoreError {
             Some(rusqlite::ErrorCode::NotADatabase) => {
                 StoreError::Foreign("it is no SQLite file".to_owned())
             }
+            _ if is_damage(&error) => StoreError::Damaged(error.to_string()),
             _ => StoreError::Failed(error.to_string()),
         }
     }
+}
+
+/// Does SQLite say that the file is damaged?
+fn is_damage(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseCorrupt)
 }
 
 #[cfg(test)]

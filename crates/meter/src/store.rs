@@ -201,6 +201,8 @@ pub struct Changes {
     pub accounts: Vec<Account>,
     /// Keys as they are now.
     pub keys: Vec<Key>,
+    /// What could not be told because it is damaged, in words for the log; mostly empty.
+    pub damaged: Vec<String>,
 }
 
 /// The slug of a chain as usage rows keep it: at most 8 characters.
@@ -293,6 +295,9 @@ pub enum StoreError {
     /// The file belongs to something else.
     #[error("the database is not a store of Portolan: {0}")]
     Foreign(String),
+    /// Its file is damaged, and how it shows.
+    #[error("the store's database is damaged ({0}): stop, and restore it from a backup")]
+    Damaged(String),
     /// The database says no.
     #[error("the store cannot be used: {0}")]
     Failed(String),

@@ -32,6 +32,26 @@ fn missing_malformed_and_unknown_keys_are_told_apart() {
 }
 
 #[test]
+fn forged_keys_from_many_addresses_are_all_told_so() {
+    let rig = Rig::new(wide(), NOON);
+    let (key, meter) = (unknown(), rig.meter());
+    let together = std::sync::Barrier::new(64);
+    std::thread::scope(|scope| {
+        for number in 0..64_u8 {
+            let (key, together) = (&key, &together);
+            scope.spawn(move || {
+                together.wait();
+                for _ in 0..10 {
+                    let client = std::net::IpAddr::from([10, 0, 0, number]);
+                    let denied = block_on(meter.caller(Some(key), GATEWAY, client, None));
+                    assert_eq!(reason(denied), (Reason::InvalidApiKey, None));
+                }
+            });
+        }
+    });
+}
+
+#[test]
 fn twenty_invalid_keys_throttle_the_next_ones_on_both_services_but_no_valid_key() {
     let rig = Rig::new(wide(), NOON);
     for round in 0..20 {

@@ -1,13 +1,20 @@
-//! Making the tables, and refusing files that are not ours.
+//! Making the tables, bringing those of an older version up to date, and refusing files that are
+//! not ours.
 //!
-//! Invariant: a file that another program or a newer version made is left as it is.
+//! Invariant: a file that another program or a newer version made is left as it is, and one of an
+//! older version is brought up step by step in one transaction.
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
+use super::seal;
 use crate::store::StoreError;
 
+/// What leads from one schema to the next.
+type Step = fn(&Transaction<'_>) -> Result<(), StoreError>;
+/// The steps, from the first schema on.
+const STEPS: [Step; 1] = [seal::begin];
 /// The schema that this program reads and writes.
-const SCHEMA: i64 = 1;
+const SCHEMA: i64 = 1 + STEPS.len() as i64;
 /// "PTLN" in SQLite's file header, which tells our files from others.
 const APPLICATION: i64 = 0x5054_4c4e;
 
@@ -22,10 +29,11 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
         (0, 0) => {
             transaction.execute_batch(include_str!("schema.sql"))?;
             transaction.pragma_update(None, "application_id", APPLICATION)?;
-            let insert = "INSERT INTO meta VALUES ('schema', ?1), ('version', 1), ('identity', ?2)";
-            transaction.execute(insert, [SCHEMA, identity()?])?;
+            let insert = "INSERT INTO meta VALUES ('schema', 1), ('version', 1), ('identity', ?1)";
+            transaction.execute(insert, [identity()?])?;
+            bring_up(&transaction, 1)?;
         }
-        (APPLICATION, _) => check_schema(&transaction)?,
+        (APPLICATION, _) => bring_up(&transaction, found_schema(&transaction)?)?,
         _ => return Err(StoreError::Foreign("it holds another program's tables".to_owned())),
     }
     transaction.commit()?;
@@ -34,15 +42,26 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn check_schema(connection: &Connection) -> Result<(), StoreError> {
+/// The schema of a file of ours.
+fn found_schema(connection: &Connection) -> Result<i64, StoreError> {
     let found: Option<i64> = connection
         .query_row("SELECT value FROM meta WHERE name = 'schema'", [], |row| row.get(0))
         .optional()?;
     match found {
-        Some(SCHEMA) => Ok(()),
+        Some(found @ 1..=SCHEMA) => Ok(found),
         Some(found) if found > SCHEMA => Err(StoreError::Newer { found, known: SCHEMA }),
         _ => Err(StoreError::Foreign("it says no schema version".to_owned())),
     }
+}
+
+/// Takes the steps from schema `from` to ours.
+fn bring_up(transaction: &Transaction<'_>, from: i64) -> Result<(), StoreError> {
+    let taken = usize::try_from(from - 1).unwrap_or(0);
+    STEPS.iter().skip(taken).try_for_each(|step| step(transaction))?;
+    if from < SCHEMA {
+        transaction.execute("UPDATE meta SET value = ?1 WHERE name = 'schema'", [SCHEMA])?;
+    }
+    Ok(())
 }
 
 fn identity() -> Result<i64, StoreError> {

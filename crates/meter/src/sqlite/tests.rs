@@ -123,7 +123,7 @@ fn foreign_newer_and_damaged_files_are_refused_with_clear_text() {
 
     let newer = dir.path().join("newer");
     drop(Sqlite::open(&newer).unwrap());
-    let raise = "UPDATE meta SET value = 2 WHERE name = 'schema'";
+    let raise = "UPDATE meta SET value = 99 WHERE name = 'schema'";
     Connection::open(&newer).unwrap().execute_batch(raise).unwrap();
     assert!(text(&newer).contains("newer Portolan"), "{}", text(&newer));
 }
@@ -139,4 +139,38 @@ fn two_processes_may_make_the_same_store() {
         let ids: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
         assert!(ids.windows(2).all(|pair| pair[0] == pair[1]));
     });
+}
+
+#[test]
+fn a_store_of_the_first_schema_is_brought_up_with_all_it_holds() {
+    let (dir, store) = open();
+    let account = store.add_account(&new_account("one")).unwrap();
+    let key = store.add_key(&new_key(account.id)).unwrap();
+    drop(store);
+    let path = dir.path().join("s.sqlite");
+    let former = "ALTER TABLE accounts DROP COLUMN seal; ALTER TABLE keys DROP COLUMN seal;
+                  UPDATE meta SET value = 1 WHERE name = 'schema'";
+    Connection::open(&path).unwrap().execute_batch(former).unwrap();
+    for _ in 0..2 {
+        let all = Sqlite::open(&path).unwrap().changes_after(0).unwrap();
+        assert_eq!((all.accounts, all.keys), (vec![account.clone()], vec![key.clone()]));
+        assert_eq!(all.damaged, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_damaged_row_is_told_and_not_sealed_anew() {
+    let (_dir, store) = open();
+    let account = store.add_account(&new_account("one")).unwrap();
+    let key = store.add_key(&new_key(account.id)).unwrap();
+    let flip = "UPDATE keys SET revoked = 1; UPDATE accounts SET gateway_plan = 'Gree'";
+    store.writer().execute_batch(flip).unwrap();
+    let all = store.changes_after(0).unwrap();
+    assert_eq!((all.accounts.len(), all.keys.len()), (0, 0));
+    assert_eq!(all.damaged, ["row 1 of accounts", "row 1 of keys"]);
+    let told = |error: StoreError| error.to_string().contains("row 1 of");
+    assert!(store.change_key(key.id, &KeyChange::Cap(None)).is_err_and(told));
+    assert!(store.replace_key(key.id, at(9), &new_key(account.id)).is_err_and(told));
+    let change = AccountChange { suspended: Some(true), ..AccountChange::default() };
+    assert!(store.change_account(account.id, &change).is_err_and(told));
 }
