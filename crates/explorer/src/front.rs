@@ -22,6 +22,7 @@ use crate::encoding::Coding;
 use crate::explorer::{ChainService, Explorer, State};
 use crate::head::{self, Tagged};
 use crate::path::Path;
+use crate::posted;
 use crate::refusal::{Reason, Refusal};
 use crate::room::{Full, Room, Taken};
 use crate::stream::Stream;
@@ -64,14 +65,13 @@ pub(crate) async fn handle(
     peer: IpAddr,
 ) -> Response<Body> {
     let mut visit = Visit::begin();
-    // A body of a GET means nothing; the connection drops it.
-    let (parts, _) = request.into_parts();
+    let (parts, mut body) = request.into_parts();
     let state = explorer.state();
     let mut response = match preflight(&parts) {
         Some(response) => response,
         None => {
             // Boxed: the layers above would otherwise copy a large future.
-            match Box::pin(walk(explorer, &state, &parts, peer, &mut visit)).await {
+            match Box::pin(walk(explorer, &state, &parts, &mut body, peer, &mut visit)).await {
                 Ok(answered) => answer(answered, &parts, &state).await,
                 Err(refused) => refuse(explorer, &mut visit, refused),
             }
@@ -89,6 +89,7 @@ async fn walk(
     explorer: &Explorer,
     state: &State,
     parts: &Parts,
+    body: &mut RequestBody,
     peer: IpAddr,
     visit: &mut Visit,
 ) -> Result<Answered, Refused> {
@@ -115,7 +116,15 @@ async fn walk(
     }
     let query = parts.uri.query().unwrap_or_default();
     let account = caller.account_id();
-    let question = Question { id: visit.id, path, query, service, account };
+    // A body of a GET means nothing; the connection drops it.
+    let body = match path.endpoint.takes_body() {
+        true => match posted::read(&parts.headers, body, state.settings.timeout).await {
+            Ok(body) => body,
+            Err(refusal) => return Err(charged(refusal, permit).holding(in_flight)),
+        },
+        false => Bytes::new(),
+    };
+    let question = Question { id: visit.id, path, query, body, service, account };
     let asked = async {
         let content = ask(&question, state).await?;
         let room = room_for(content.room(), explorer.room(), account).await?;

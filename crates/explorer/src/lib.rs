@@ -16,6 +16,7 @@ mod gate;
 mod head;
 mod metrics;
 mod path;
+mod posted;
 mod reads;
 mod refusal;
 mod room;

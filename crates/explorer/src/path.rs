@@ -61,6 +61,11 @@ impl Endpoint {
         }
     }
 
+    /// Whether it is asked with a body.
+    pub(crate) fn takes_body(self) -> bool {
+        self == Endpoint::OutputsCheck
+    }
+
     /// Whether chains of a family have it.
     pub(crate) fn is_of(self, family: Family) -> bool {
         use Endpoint::{
@@ -127,9 +132,9 @@ impl<'a> Path<'a> {
         if takes_argument && argument.is_empty() {
             return None;
         }
-        let verb = match endpoint {
-            Endpoint::OutputsCheck => method == Method::POST,
-            _ => method == Method::GET || method == Method::HEAD,
+        let verb = match endpoint.takes_body() {
+            true => method == Method::POST,
+            false => method == Method::GET || method == Method::HEAD,
         };
         verb.then_some(Path { slug, endpoint, argument })
     }

@@ -1,5 +1,8 @@
 //! What a request may look like: paths, verbs, parameters, and what no client should send.
 
+use std::time::Duration;
+
+use explorer::Settings;
 use serde_json::{Value, json};
 
 use crate::rig::{Plan, Rig, json, reason, refused};
@@ -247,9 +250,47 @@ async fn chains_without_an_index_say_so_on_their_own_paths() {
     }
     let key = [("X-API-Key", rig.key.as_str())];
     let url = format!("{}/api/v1/xmr/tx/x/outputs/check", rig.url);
-    let answer = testkit::post(&url, &key, &vec![b'x'; 100_000]).await.unwrap();
+    let answer = testkit::post(&url, &key, &[b'x'; 4096]).await.unwrap();
     refused(&answer, 503, "SERVICE_UNAVAILABLE");
     assert_eq!(rig.units_today(), (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_are_read_within_a_bound_and_whole() {
+    let settings = Settings { timeout: Duration::from_millis(500), ..Settings::default() };
+    let rig = Plan { bare: vec!["xmr"], settings, ..Plan::of(&[]) }.start().await;
+    let path = "/api/v1/xmr/tx/x/outputs/check";
+    let key = ("X-API-Key", rig.key.as_str());
+    let mut connection = testkit::Connection::open(rig.address).await.unwrap();
+    let zipped = ("Content-Encoding", "gzip");
+    let asked = [
+        (vec![key], 4096, 503),
+        (vec![key], 4097, 400),
+        (vec![key, zipped], 30, 400),
+        (vec![key, ("Content-Encoding", "identity")], 0, 503),
+        (vec![key], 60_000, 400),
+    ];
+    for (headers, length, status) in asked {
+        let body = vec![b'x'; length];
+        connection.request("POST", path, &headers, &body).await.unwrap();
+        let answer = connection.answer().await.unwrap();
+        assert_eq!(answer.status, status, "{length}: {}", answer.text());
+    }
+    assert_eq!(rig.units_today(), (0, 3), "a body that is refused is an answer");
+    let head = |fields: &str| {
+        let key = &rig.key;
+        format!("POST {path} HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\n{fields}\r\n\r\n")
+    };
+    // In chunks the length is not told before; and one that never comes to its end.
+    let chunks = format!("1000\r\n{0}\r\n1000\r\n{0}\r\n0\r\n\r\n", "x".repeat(4096));
+    let chunked = head("Transfer-Encoding: chunked\r\nConnection: close") + &chunks;
+    let unfinished = head("Content-Length: 10") + "{";
+    for bytes in [chunked, unfinished] {
+        let answer = testkit::exchange(rig.address, bytes.as_bytes()).await.unwrap();
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+        assert!(answer.contains("BAD_REQUEST"), "{answer}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
