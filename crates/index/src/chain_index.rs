@@ -7,7 +7,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use chain::utxo::Layout;
 use chain::{Chain, Family, Network};
 use node::Pool;
 
@@ -27,8 +26,7 @@ impl ChainIndex {
     /// Whether this version keeps an index of that chain.
     pub fn is_kept_of(chain: &Chain) -> bool {
         match chain.family {
-            // The rows have no place yet for what other layouts have.
-            Family::Utxo => chain.format.is_some_and(|format| format.layout == Layout::Plain),
+            Family::Utxo => chain.format.is_some(),
             Family::Account | Family::Ring => false,
         }
     }

@@ -44,7 +44,7 @@ pub use block_row::BlockRow;
 pub use family::Index;
 pub use load::{LoadOptions, LoadProgress, Loader};
 pub use mempool::Mempool;
-pub use record::{BaseInput, Kind, NftRecord, OutputRecord, Pool, TokenRecord, TransactionRecord};
+pub use record::{BaseInput, NftRecord, OutputRecord, TokenRecord, TransactionRecord};
 pub use rows::RowDifference;
 pub(crate) use schema::FORMAT;
 pub use script_id::HashKey;

@@ -5,17 +5,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chain::{Network, NetworkKind};
 use index::Memory;
 use index::utxo::{HashKey, Index, Store, SyncOptions};
 use node::{NodeConfig, Pool, PoolConfig};
 use replay::{Phase, Replay, ReplayOptions};
 
-const CHAINS: [&str; 5] = ["btc", "ltc", "doge", "bch", "xec"];
+const CHAINS: [&str; 7] = ["btc", "ltc", "doge", "bch", "xec", "zec", "dcr"];
 
 /// An index in `dir` that follows the node at `url`.
 fn start(slug: &str, url: &str, dir: &Path, bulk: bool) -> (Arc<Index>, Arc<Pool>) {
     let chain = chain::find(slug).unwrap();
-    let network = chain.network("regtest").unwrap();
+    let regtest = |network: &&Network| network.kind == NetworkKind::Regtest;
+    let network = chain.networks.iter().find(regtest).unwrap();
     let key = HashKey::new([7; 16]);
     let store = Store::open(dir, chain, network, &Memory::default(), Some(key)).unwrap();
     let config = PoolConfig { nodes: vec![NodeConfig::new(url)], ..PoolConfig::default() };

@@ -259,7 +259,7 @@ pub enum IndexCommand {
     },
     /// Hold every row of an index against every other, and its sums against the node's own
     #[command(
-        after_help = "Example:\n  portolan index verify btc --json\n\nIt may run beside a server. The exit code is 1 if a fault was found, or if the node's\ngettxoutsetinfo at the same block differs."
+        after_help = "Example:\n  portolan index verify btc --json\n\nIt may run beside a server. The exit code is 1 if a fault was found, or if the node's\nown sums at the same block differ."
     )]
     Verify {
         /// The chain, such as btc

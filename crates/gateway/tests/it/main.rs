@@ -11,5 +11,4 @@ mod live;
 mod recordings;
 mod refusals;
 mod rig;
-mod strays;
 mod trouble;

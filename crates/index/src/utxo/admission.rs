@@ -1,7 +1,7 @@
 //! Raw transactions of the node's pool become entries of ours.
 //!
 //! Leaves asking for them to `pool_pass`. Invariants: an entry has every output that it spends, from
-//! the pool or unspent in the chain of the view; nothing is admitted that the chain has, or whose
+//! the pool or unspent in the chain of the view, or in a tree that votes voided; nothing is admitted that the chain has, or whose
 //! coins the chain has spent (decision U16); parents and children may come in any order.
 
 use std::collections::{HashMap, HashSet};
@@ -15,10 +15,12 @@ use super::mempool::{Entry, Mempool, Touch};
 use super::orphans::Orphans;
 use super::outputs::OutputRecord;
 use super::previous::PreviousRecords;
+use super::record::TransactionRecord;
 use super::schema::{UNSPENT_BY_SCRIPT, UnspentKey};
 use super::script_id::ScriptId;
 use super::txids::{latest_places, latest_row};
 use super::view::{InputView, View};
+use super::voided;
 use crate::ReadError;
 
 /// Bytes of memory that an entry, an input and an output take besides their scripts, estimated.
@@ -59,6 +61,8 @@ pub(crate) struct Admission {
 struct Chain {
     places: HashMap<Hash32, u64>,
     records: PreviousRecords,
+    /// Transactions that votes voided and that stand nowhere: a node's pool keeps what spends them.
+    voided: HashMap<Hash32, TransactionRecord>,
 }
 
 /// What is known of all that a transaction spends.
@@ -183,6 +187,7 @@ impl Admission {
                         return Ok(Spends::Never);
                     }
                 }
+                (Some(_), None) if chain.voided.contains_key(&txid) => {}
                 (None, None) if !in_pool && !self.impossible.contains(&txid) => {
                     unknown = Some(txid)
                 }
@@ -255,7 +260,12 @@ fn chain_of(
     }
     let wanted = uses.iter().map(|(txid, uses)| (txid, *uses));
     let (places, records) = latest_places(view.latest(), u64::MAX, wanted)?;
-    Ok(Chain { places, records })
+    let mut voided = HashMap::new();
+    for txid in uses.keys().filter(|txid| !places.contains_key(txid)) {
+        let found = voided::record(view.latest(), txid)?;
+        voided.extend(found.map(|record| (*txid, record)));
+    }
+    Ok(Chain { places, records, voided })
 }
 
 fn spent(
@@ -269,7 +279,9 @@ fn spent(
     }
     match chain.places.get(txid) {
         Some(txnum) => Ok(chain.records.output(*txnum, vout)?.map(|spent| spent.output)),
-        None => Ok(None),
+        None => {
+            Ok(chain.voided.get(txid).and_then(|record| record.spent(vout)).map(|it| it.output))
+        }
     }
 }
 

@@ -7,7 +7,6 @@
 use chain::Hash32;
 use chain::utxo::{Block, Format, Header, Nonce, StakeHeader};
 
-use super::decoded;
 use crate::row::{BadRow, RowReader, put_varint, u40};
 
 /// The regular tree was voided by the next block's votes.
@@ -61,8 +60,8 @@ impl BlockRow {
             bits: header.bits,
             nonce: header.nonce,
             first_txnum,
-            tx_count: decoded::in_order(block).len() as u32,
-            stake_count: decoded::stake_count(block),
+            tx_count: block.transactions.len() as u32,
+            stake_count: (block.transactions.len() - block.regular) as u32,
             voided: false,
             size: block.size as u64,
             stake: header.stake,

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use chain::Hash32;
-use chain::utxo::{Block, Header, OutPoint, Transaction};
+use chain::utxo::{Block, OutPoint, StakeHeader, Transaction};
 
 use super::block_row::BlockRow;
 use super::changes::{Astray, Changes};
@@ -41,9 +41,9 @@ pub(crate) struct Connect<'a> {
 }
 
 /// Whether the votes in a block void the regular tree of the one before, which is at `height`.
-pub(crate) fn voids(header: &Header, height: u32) -> bool {
+pub(crate) fn voids(stake: &StakeHeader, height: u32) -> bool {
     // Genesis is not voted on.
-    height > 0 && header.stake.is_some_and(|stake| !stake.approves())
+    height > 0 && !stake.approves()
 }
 
 /// Where the outputs that a block spends are found.
@@ -94,8 +94,8 @@ impl Connect<'_> {
             records.push(decoded::record(transaction, *txid));
         }
         let mut spent = Vec::with_capacity(records.len());
-        for (transaction, _) in decoded::in_order(block) {
-            let found = decoded::spends(transaction)
+        for ((transaction, _), record) in decoded::in_order(block).zip(&records) {
+            let found = decoded::spends_of(transaction, record.kind)
                 .map(|input| self.find(&records, &sources, input.previous));
             spent.push(found.collect::<Result<Vec<SpentOutput>, IndexError>>()?);
         }
@@ -201,12 +201,12 @@ impl Connect<'_> {
 
 /// Adds what its inputs spend.
 fn complete(record: &mut TransactionRecord, transaction: &Transaction<'_>, spent: &[SpentOutput]) {
-    for (input, spent) in decoded::spends(transaction).zip(spent) {
+    for (input, spent) in decoded::spends_of(transaction, record.kind).zip(spent) {
         let (txnum, vout, sequence) = (spent.txnum, spent.vout, input.sequence);
         record.inputs.push(InputRecord { txnum, vout, sequence });
     }
     record.count(spent.iter().map(|one| u128::from(one.spent.output.value)).sum());
-    let inputs = decoded::spends(transaction);
+    let inputs = decoded::spends_of(transaction, record.kind);
     record.names =
         is_named(inputs.len()).then(|| inputs.map(|input| input.previous.txid).collect());
 }

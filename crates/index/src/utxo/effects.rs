@@ -6,7 +6,7 @@
 //! unspent (decision U5); going back undoes in the opposite order what going forward does.
 
 use chain::Hash32;
-use chain::utxo::{Format, is_unspendable};
+use chain::utxo::Format;
 
 use super::outputs::OutputRecord;
 use super::record::{Spent, TransactionRecord};
@@ -83,18 +83,27 @@ impl Rules<'_> {
 
     /// Whether an output can be spent at all.
     pub(crate) fn can_be_spent(&self, output: &OutputRecord) -> bool {
-        is_spendable(self.format, output.value, &output.script)
+        self.is_spendable(output.value, &output.script)
     }
 
     /// The name of an output's script.
     pub(crate) fn script(&self, output: &OutputRecord) -> ScriptId {
-        self.key.script_id(output.version, &output.script)
+        self.script_id(output.version, &output.script)
     }
-}
 
-/// Whether an output can be spent at all.
-pub(crate) fn is_spendable(_format: &Format, _value: u64, script: &[u8]) -> bool {
-    !is_unspendable(script)
+    /// The name of a script of some version: what a stake transaction makes an output for makes no
+    /// difference.
+    pub(crate) fn script_id(&self, version: u16, script: &[u8]) -> ScriptId {
+        match version {
+            0 => self.key.script_id(0, self.format.scripts.counted(script)),
+            _ => self.key.script_id(version, script),
+        }
+    }
+
+    /// Whether an output of that value and script can be spent at all.
+    pub(crate) fn is_spendable(&self, value: u64, script: &[u8]) -> bool {
+        !self.format.scripts.never_spent(value, script)
+    }
 }
 
 /// Whether what the transaction at that place makes counts: not in the first block, whose one

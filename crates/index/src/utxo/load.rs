@@ -51,7 +51,7 @@ use crate::db::Db;
 
 /// The block after the last one that was joined is another by now.
 const CUT_BADLY: &str =
-    "a load was cut off where votes decide, and other votes follow by now; rebuild it";
+    "a load was cut off where votes decide, and other votes follow by now; it begins again";
 
 /// A first load under way.
 pub struct Loader {
@@ -294,11 +294,19 @@ impl Loader {
                     self.join(before, block.voids)?;
                 }
                 None if block.voids == self.last_voided => {}
-                None => return Err(IndexError::damaged(CUT_BADLY)),
+                None => return Err(self.begin_again()),
             }
             self.held = Some(block);
         }
         Ok(())
+    }
+
+    /// Forgets what was loaded: the last block was joined as votes said that are no longer there.
+    fn begin_again(&mut self) -> IndexError {
+        match std::fs::remove_file(self.dir.join(manifest::NAME)) {
+            Err(error) => file_error(&self.dir, &error),
+            Ok(()) => IndexError::failed(CUT_BADLY),
+        }
     }
 
     /// Joins all that waits; nothing follows that could void.
@@ -310,7 +318,7 @@ impl Loader {
                 self.check_spent(&last)?;
                 self.join(last, false)
             }
-            None if self.last_voided => Err(IndexError::damaged(CUT_BADLY)),
+            None if self.last_voided => Err(self.begin_again()),
             None => Ok(()),
         }
     }

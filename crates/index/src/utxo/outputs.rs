@@ -47,16 +47,11 @@ impl OutputRecord {
     pub(crate) fn of(output: &Output<'_>) -> OutputRecord {
         OutputRecord {
             value: output.value,
-            version: script_version(output),
+            version: output.script_version,
             script: output.script.to_vec(),
             token: output.token.as_ref().map(TokenRecord::of),
         }
     }
-}
-
-/// Version of an output's script.
-pub(crate) fn script_version(_output: &Output<'_>) -> u16 {
-    0
 }
 
 impl TokenRecord {

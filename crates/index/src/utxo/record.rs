@@ -7,15 +7,15 @@
 //! The bytes are those of [`row`], nowhere else. Invariant: what was encoded is decoded to the
 //! same record.
 
-mod kind;
+pub(crate) mod kind;
 pub(crate) mod row;
 
 use chain::Hash32;
+use chain::utxo::{Kind, Pools};
 
 use self::row::{Head, Parts, put_base, put_head, put_outputs, put_row, read_head, read_rest};
 use crate::row::{BadRow, RowReader};
 
-pub use self::kind::{Kind, Pool};
 pub use super::outputs::{NftRecord, OutputRecord, TokenRecord};
 
 /// Records of transactions with more inputs carry the previous txids.
@@ -42,9 +42,8 @@ pub struct TransactionRecord {
     /// What it leaves to the miner: inputs less outputs, and what it takes out of shielded pools;
     /// none of a coinbase.
     pub fee: Option<i128>,
-    /// What it takes out of shielded pools, negative where it puts in; each pool at most once, in
-    /// order, without those that it leaves as they are.
-    pub pools: Vec<(Pool, i64)>,
+    /// What it takes out of shielded pools.
+    pub pools: Pools,
     /// The input that spends no output, where there is one: it is the first.
     pub base: Option<BaseInput>,
     /// Outputs in order.
@@ -85,11 +84,10 @@ pub(crate) fn fee(
     kind: Kind,
     value_in: Option<u128>,
     value_out: u128,
-    pools: &[(Pool, i64)],
+    pools: &Pools,
 ) -> Option<i128> {
-    let value_in = value_in.filter(|_| kind.has_fee())?;
-    let from_pools: i128 = pools.iter().map(|(_, value)| i128::from(*value)).sum();
-    Some(value_in as i128 - value_out as i128 + from_pools)
+    let value_in = value_in.filter(|_| kind.has_value_in())?;
+    Some(value_in as i128 - value_out as i128 + pools.sum())
 }
 
 impl TransactionRecord {
@@ -133,7 +131,7 @@ impl TransactionRecord {
         let tokens = self.outputs.iter().any(|output| output.token.is_some());
         let versions = self.outputs.iter().any(|output| output.version != 0);
         let named = self.names.is_some();
-        let pools = &self.pools[..];
+        let pools = &self.pools;
         let head =
             Head { txid, kind, version, lock_time, size, vsize, pools, tokens, versions, named };
         put_head(&mut parts, &head);

@@ -207,8 +207,8 @@ impl Store {
         if block.header.previous != previous {
             return Err(IndexError::NotNext { hash: block.header.hash });
         }
-        let voided = match &self.tip {
-            Some(tip) if voids(&block.header, tip.height) => self.block(tip.height)?,
+        let voided = match (&self.tip, &block.header.stake) {
+            (Some(tip), Some(stake)) if voids(stake, tip.height) => self.block(tip.height)?,
             _ => None,
         };
         let first_txnum = match (&voided, &self.tip) {

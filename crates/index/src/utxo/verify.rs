@@ -19,11 +19,14 @@ mod node;
 mod records;
 mod scripts;
 mod sums;
+mod voided;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
+
+use chain::utxo::Pools;
 
 use super::store::Store;
 use super::tip::Tip;
@@ -52,6 +55,13 @@ pub struct Verdict {
     pub unspent_outputs: u64,
     /// What they add up to, in the smallest unit.
     pub unspent_total: u128,
+    /// The sum of the outputs that nobody can ever spend, those to the treasury left out.
+    pub burnt: u128,
+    /// What all transactions took out of shielded pools: less than nothing, as much as is in them.
+    pub pools: Pools,
+    /// What the treasury got less what was drawn from it, in the smallest unit, immature parts
+    /// included.
+    pub treasury: i128,
     /// The first 100 faults, each with its table and key.
     pub faults: Vec<String>,
     /// All faults.
@@ -81,10 +91,13 @@ impl Store {
         self.audit_meta(&mut faults)?;
         let mut expected = Sums::draw()?;
         let mut found = expected.empty();
-        let (blocks, transactions) =
+        let counted =
             self.walk_records(&mut expected, &mut faults, &mut said("blocks", &mut progress))?;
-        (verdict.blocks, verdict.transactions) = (blocks, transactions);
-        self.audit_hashes(blocks, &mut faults)?;
+        (verdict.blocks, verdict.transactions) = (counted.blocks, counted.transactions);
+        (verdict.pools, verdict.treasury) = (counted.pools, counted.treasury);
+        verdict.burnt = counted.burnt;
+        self.audit_hashes(counted.blocks, &mut faults)?;
+        self.audit_voided(&mut faults)?;
         self.walk_ids(&mut found, &mut faults, &mut said("ids", &mut progress))?;
         let walked =
             self.walk_scripts(&mut found, &mut faults, &mut said("scripts", &mut progress))?;

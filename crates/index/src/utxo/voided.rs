@@ -16,6 +16,7 @@ use super::schema::{
     voided_key, voided_txid_key,
 };
 use super::steps::Records;
+use super::store::read_block;
 use crate::db::{Batch, Reader};
 use crate::{IndexError, ReadError};
 
@@ -91,4 +92,15 @@ pub(crate) fn find(reader: Reader<'_>, txid: &Hash32) -> Result<Option<(u32, u32
         }
     }
     Ok(None)
+}
+
+/// The record of the transaction with that id; of several the latest.
+pub(crate) fn record(
+    reader: Reader<'_>,
+    txid: &Hash32,
+) -> Result<Option<TransactionRecord>, ReadError> {
+    let Some((height, position)) = find(reader, txid)? else { return Ok(None) };
+    let gone = || ReadError::Damaged("a row of header_by_height is gone".into());
+    let block = read_block(reader, height)?.ok_or_else(gone)?;
+    Ok(some(reader, &block, position, position + 1)?.pop().map(|(_, record)| record))
 }

@@ -50,7 +50,7 @@ fn assert_loaded(slug: &str, raw: &[Vec<u8>]) {
 
 #[test]
 fn every_recording() {
-    for slug in ["btc", "ltc", "doge", "bch", "xec"] {
+    for slug in ["btc", "ltc", "doge", "bch", "xec", "zec", "dcr"] {
         assert_loaded(slug, &Recording::of(slug, Phase::B).raw);
     }
 }
@@ -150,6 +150,47 @@ fn a_load_that_was_cut_off_goes_on() {
         }
     }
     let loader = pushed(&rig, &options, &raw, 3);
+    loader.finish(&mut rig.store).unwrap();
+    assert_same(&rig.dump(), &one_by_one.dump());
+}
+
+#[test]
+fn a_load_that_is_cut_off_where_votes_decide_goes_on() {
+    let raw = Recording::of("dcr", Phase::A).raw;
+    let mut one_by_one = Rig::new("dcr");
+    one_by_one.connect_all(&raw);
+    let options = LoadOptions { segment_bytes: 1, ..tight(10) };
+    let mut rig = Rig::new("dcr");
+    for cut in [163, 164, 165, 166, 173, 174, 175, 184, 185, 186, 262] {
+        let mut loader = pushed(&rig, &options, &raw[..cut], 1);
+        loader.join_pushed().unwrap();
+        loader.checkpoint().unwrap();
+        assert_eq!(loader.next_height() as usize, cut);
+    }
+    pushed(&rig, &options, &raw, 1).finish(&mut rig.store).unwrap();
+    assert_same(&rig.dump(), &one_by_one.dump());
+}
+
+#[test]
+fn a_load_begins_again_where_other_votes_follow_than_before() {
+    let (a, b) = (Recording::of("dcr", Phase::A).raw, Recording::of("dcr", Phase::B).raw);
+    let mut one_by_one = Rig::new("dcr");
+    one_by_one.connect_all(&b);
+    let options = LoadOptions { segment_bytes: 1, ..LoadOptions::default() };
+    let mut rig = Rig::new("dcr");
+    // Block 259 stands by the votes of one block 260, and is voided by those of the other.
+    pushed(&rig, &options, &a[..261], 1).checkpoint().unwrap();
+    let mut loader = Loader::open(&rig.store, options.clone()).unwrap();
+    assert_eq!(loader.next_height(), 260);
+    loader.push(vec![Bytes::from(b[260].clone())]).unwrap();
+    let refused = loader.join_pushed();
+    assert!(
+        refused.as_ref().is_err_and(|it| it.to_string().contains("begins again")),
+        "{refused:?}"
+    );
+    assert!(!loader.is_sound());
+    drop(loader);
+    let loader = pushed(&rig, &options, &b, 20);
     loader.finish(&mut rig.store).unwrap();
     assert_same(&rig.dump(), &one_by_one.dump());
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chain::utxo::Block;
-use chain::{Chain, Hash32};
+use chain::{Chain, Hash32, NetworkKind};
 use index::utxo::{HashKey, Store, Tip, TransactionView, View};
 use index::{IndexError, Memory, Tier};
 use tempfile::TempDir;
@@ -35,7 +35,8 @@ impl Rig {
     /// What a folder holds.
     pub fn in_folder(slug: &str, dir: TempDir) -> Rig {
         let chain = chain(slug);
-        let network = chain.network("regtest").unwrap();
+        let mut networks = chain.networks.iter();
+        let network = networks.find(|network| network.kind == NetworkKind::Regtest).unwrap();
         let memory = Memory::new(8 << 20, 8 << 20);
         let store = Store::open(dir.path(), chain, network, &memory, Some(key())).unwrap();
         Rig { store, dir }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use chain::Hash32;
-use chain::utxo::{Block, Format, Transaction};
+use chain::utxo::{Block, Format, Kind, Layout, Transaction};
 
 use super::coin::{Coin, CoinName, Namer, PackedCoin};
 use crate::IndexError;
@@ -10,10 +10,9 @@ use crate::row::put_varint;
 use crate::utxo::block_row::BlockRow;
 use crate::utxo::connect::voids;
 use crate::utxo::decoded;
-use crate::utxo::effects::is_spendable;
+use crate::utxo::effects::Rules;
 use crate::utxo::outputs::TokenRecord;
-use crate::utxo::outputs::{put_output, script_version};
-use crate::utxo::record::Kind;
+use crate::utxo::outputs::put_output;
 use crate::utxo::record::row::{Head, Parts, is_named, put_base, put_head};
 use crate::utxo::schema::LAST_VOUT;
 use crate::utxo::script_id::HashKey;
@@ -157,24 +156,27 @@ fn prepare(
         return Err(bad("it has a transaction twice".into()));
     }
     let row = BlockRow::of(&block, height, 0);
-    let count = decoded::in_order(&block).len();
+    let count = block.transactions.len();
     let transactions = || decoded::in_order(&block).map(|(transaction, _)| transaction);
     let mut prepared = Prepared {
         row,
         previous: block.header.previous,
-        voids: height.checked_sub(1).is_some_and(|before| voids(&block.header, before)),
+        voids: match (&block.header.stake, height.checked_sub(1)) {
+            (Some(stake), Some(before)) => voids(stake, before),
+            _ => false,
+        },
         size: raw.len() as u64,
         spent: Vec::with_capacity(transactions().map(|it| it.inputs().len()).sum()),
         made: Vec::with_capacity(transactions().map(|it| it.outputs().len()).sum()),
         transactions: Vec::with_capacity(count),
         bytes: Vec::with_capacity(raw.len()),
     };
-    let namer = Namer::new(key);
+    let words = Words { rules: Rules { key, format }, namer: Namer::new(key) };
     for (transaction, txid) in decoded::in_order(&block) {
         if transaction.outputs().len() as u64 > u64::from(LAST_VOUT) {
             return Err(bad("a transaction has too many outputs".into()));
         }
-        prepared.add(transaction, *txid, key, &namer, format);
+        prepared.add(transaction, *txid, &words);
     }
     Ok(prepared)
 }
@@ -192,19 +194,26 @@ fn has_twice(txids: &[Hash32]) -> bool {
     ids.windows(2).any(|pair| pair[0] == pair[1])
 }
 
+/// How outputs and scripts are named.
+struct Words<'a> {
+    rules: Rules<'a>,
+    namer: Namer,
+}
+
+/// What all outputs of a transaction share.
+struct Marks {
+    coinbase: bool,
+    tokens: bool,
+    versions: bool,
+}
+
 impl Prepared {
-    fn add(
-        &mut self,
-        transaction: &Transaction<'_>,
-        txid: Hash32,
-        key: &HashKey,
-        namer: &Namer,
-        format: &Format,
-    ) {
-        let kind = decoded::kind(transaction);
+    fn add(&mut self, transaction: &Transaction<'_>, txid: Hash32, words: &Words<'_>) {
+        let (kind, format) = (transaction.kind(), words.rules.format);
         let tokens = format.tokens && transaction.outputs().any(|output| output.token.is_some());
-        let versions = transaction.outputs().any(|output| script_version(&output) != 0);
-        let spends = decoded::spends(transaction);
+        let versions = format.layout == Layout::Staked
+            && transaction.outputs().any(|output| output.script_version != 0);
+        let spends = decoded::spends_of(transaction, kind);
         let named = is_named(spends.len());
         put_head(
             &mut self.bytes,
@@ -215,27 +224,28 @@ impl Prepared {
                 lock_time: transaction.lock_time,
                 size: transaction.size() as u32,
                 vsize: transaction.vsize() as u32,
-                pools: &decoded::pools(transaction),
+                pools: &transaction.pools(),
                 tokens,
                 versions,
                 named,
             },
         );
         let head = self.bytes.len();
+        let coinbase = kind == Kind::Coinbase;
         let value_out =
-            self.add_outputs(transaction, &txid, key, namer, format, (tokens, versions));
+            self.add_outputs(transaction, &txid, words, Marks { coinbase, tokens, versions });
         let mut value = None;
         if kind.has_value_in() {
             value = Some(-(value_out as i128));
         }
-        if let Some(base) = decoded::base(transaction) {
+        if let Some(base) = decoded::base(transaction, kind) {
             put_base(&mut self.bytes, base.sequence, base.value, &base.script);
             value = value.map(|value| value + i128::from(base.value.unwrap_or(0)));
         }
         let outputs = self.bytes.len();
         for input in spends {
             let (previous, sequence) = (input.previous, input.sequence);
-            let name = namer.name(&previous.txid, previous.vout);
+            let name = words.namer.name(&previous.txid, previous.vout);
             self.spent.push(SpentName { name, vout: previous.vout, sequence });
             if named {
                 self.bytes.extend_from_slice(previous.txid.wire());
@@ -251,22 +261,21 @@ impl Prepared {
         &mut self,
         transaction: &Transaction<'_>,
         txid: &Hash32,
-        key: &HashKey,
-        namer: &Namer,
-        format: &Format,
-        (tokens, versions): (bool, bool),
+        words: &Words<'_>,
+        Marks { coinbase, tokens, versions }: Marks,
     ) -> u128 {
-        let (coinbase, mut sum) = (decoded::kind(transaction) == Kind::Coinbase, 0);
+        let mut sum = 0;
         put_varint(&mut self.bytes, transaction.outputs().len() as u64);
         for (vout, output) in (0u32..).zip(transaction.outputs()) {
             let token = output.token.as_ref();
-            let version = script_version(&output);
-            if is_spendable(format, output.value, output.script) {
-                let script = key.script_id(version, output.script);
+            let version = output.script_version;
+            if words.rules.is_spendable(output.value, output.script) {
+                let script = words.rules.script_id(version, output.script);
                 let token = token.is_some();
                 let coin = Coin { txnum: 0, vout, value: output.value, script, coinbase, token };
                 // Packed where it stands: a copy right behind it would wait for its parts.
-                self.made.push(Made { name: namer.name(txid, vout), coin: PackedCoin([0; 27]) });
+                let name = words.namer.name(txid, vout);
+                self.made.push(Made { name, coin: PackedCoin([0; 27]) });
                 if let Some(made) = self.made.last_mut() {
                     coin.pack(&mut made.coin);
                 }

@@ -7,13 +7,14 @@
 
 use std::collections::HashSet;
 
+use chain::utxo::Kind;
+
 use super::coin::CoinName;
 use super::folder::Folder;
 use super::manifest::Manifest;
 use super::prepared::{Prepared, PreparedTx};
 use super::run::{RunFile, RunReader};
 use crate::IndexError;
-use crate::utxo::record::Kind;
 
 /// Bytes of a coinbase's name: the first of its first output that counts.
 const NAME_BYTES: usize = 8;

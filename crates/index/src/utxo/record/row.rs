@@ -5,8 +5,10 @@
 //! bytes whoever writes it.
 
 use chain::Hash32;
+use chain::utxo::{Kind, Pools};
 
-use super::{BaseInput, InputRecord, Kind, NAMED_ABOVE, Pool, Spent, TransactionRecord, fee};
+use super::kind::{code, has_base, of_code};
+use super::{BaseInput, InputRecord, NAMED_ABOVE, Spent, TransactionRecord, fee};
 use crate::row::{BadRow, RowReader, put_prefixed, put_signed, put_varint};
 use crate::utxo::outputs::{Extras, OutputRecord, put_output, read_output, read_outputs};
 
@@ -31,7 +33,7 @@ pub(crate) struct Head<'a> {
     pub(crate) lock_time: u32,
     pub(crate) size: u32,
     pub(crate) vsize: u32,
-    pub(crate) pools: &'a [(Pool, i64)],
+    pub(crate) pools: &'a Pools,
     /// Whether an output has tokens.
     pub(crate) tokens: bool,
     /// Whether an output's script has another version than 0.
@@ -54,10 +56,10 @@ pub(crate) struct Parts<'a> {
 pub(crate) fn put_head(out: &mut Vec<u8>, head: &Head<'_>) {
     let mark = |on: bool, mark: u8| if on { mark } else { 0 };
     out.push(
-        head.kind.code()
+        code(head.kind)
             | mark(head.named, NAMED)
             | mark(head.tokens, TOKENS)
-            | mark(!head.pools.is_empty(), POOLS)
+            | mark(*head.pools != Pools::default(), POOLS)
             | mark(head.versions, VERSIONS),
     );
     out.extend_from_slice(head.txid.wire());
@@ -65,12 +67,19 @@ pub(crate) fn put_head(out: &mut Vec<u8>, head: &Head<'_>) {
     put_varint(out, head.lock_time.into());
     put_varint(out, head.size.into());
     put_signed(out, i128::from(head.size) - i128::from(head.vsize));
-    if !head.pools.is_empty() {
-        put_varint(out, head.pools.len() as u64);
-        for (pool, value) in head.pools {
-            out.push(pool.code());
-            put_signed(out, (*value).into());
-        }
+    put_pools(out, head.pools);
+}
+
+/// The pools that it changes: their number, then code and value of each; nothing if there are none.
+fn put_pools(out: &mut Vec<u8>, pools: &Pools) {
+    let all = || (0u8..).zip(pools.by_name()).filter(|(_, (_, value))| *value != 0);
+    let count = all().count() as u64;
+    if count > 0 {
+        put_varint(out, count);
+    }
+    for (code, (_, value)) in all() {
+        out.push(code);
+        put_signed(out, value);
     }
 }
 
@@ -140,7 +149,7 @@ pub(super) struct ReadHead {
     lock_time: u32,
     size: u32,
     vsize: u32,
-    pools: Vec<(Pool, i64)>,
+    pools: Pools,
     value: Option<i128>,
 }
 
@@ -152,29 +161,38 @@ impl ReadHead {
 
 pub(super) fn read_head(reader: &mut RowReader<'_>) -> Result<ReadHead, BadRow> {
     let marks = reader.u8()?;
-    let kind = Kind::of_code(marks & KIND);
+    let kind = of_code(marks & KIND);
     let txid = Hash32::from_wire(reader.array()?);
     let version = i32::try_from(reader.signed()?).map_err(|_| BadRow)?;
     let (lock_time, size) = (reader.small()?, reader.small()?);
     let less = reader.signed()?;
     let vsize = i128::from(size).checked_sub(less).and_then(|vsize| vsize.try_into().ok());
     let vsize = vsize.ok_or(BadRow)?;
-    let pools = if marks & POOLS != 0 { read_pools(reader)? } else { Vec::new() };
+    let pools = if marks & POOLS != 0 { read_pools(reader)? } else { Pools::default() };
     let value = if kind.has_value_in() { Some(reader.signed()?) } else { None };
     Ok(ReadHead { marks, txid, kind, version, lock_time, size, vsize, pools, value })
 }
 
-fn read_pools(reader: &mut RowReader<'_>) -> Result<Vec<(Pool, i64)>, BadRow> {
-    let mut pools: Vec<(Pool, i64)> = Vec::new();
+fn read_pools(reader: &mut RowReader<'_>) -> Result<Pools, BadRow> {
+    let mut pools = Pools::default();
+    let mut last = None;
     for _ in 0..reader.count()? {
-        let pool = Pool::of_code(reader.u8()?).ok_or(BadRow)?;
-        let value = reader.signed()?.try_into().map_err(|_| BadRow)?;
-        if value == 0 || pools.last().is_some_and(|(last, _)| *last >= pool) {
+        let (code, value) = (reader.u8()?, reader.signed()?);
+        if value == 0 || last >= Some(code) {
             return Err(BadRow);
         }
-        pools.push((pool, value));
+        let small = || i64::try_from(value).map_err(|_| BadRow);
+        match code {
+            0 => pools.sprout = value,
+            1 => pools.sapling = small()?,
+            2 => pools.orchard = small()?,
+            3 => pools.ironwood = small()?,
+            _ => return Err(BadRow),
+        }
+        last = Some(code);
     }
-    if pools.is_empty() { Err(BadRow) } else { Ok(pools) }
+    let sane = pools.sprout.unsigned_abs() <= 1 << 100;
+    if last.is_some() && sane { Ok(pools) } else { Err(BadRow) }
 }
 
 /// Reads what follows a head.
@@ -184,7 +202,7 @@ pub(super) fn read_rest(
     txnum: u64,
 ) -> Result<TransactionRecord, BadRow> {
     let outputs = read_outputs(reader, head.extras())?;
-    let base = if head.kind.has_base() { Some(read_base(reader)?) } else { None };
+    let base = if has_base(head.kind) { Some(read_base(reader)?) } else { None };
     let inputs = read_inputs(reader, txnum)?;
     let named = head.marks & NAMED != 0;
     let names = if named { Some(read_names(reader, inputs.len())?) } else { None };

@@ -49,11 +49,13 @@ fn outputs() -> impl Strategy<Value = Vec<OutputRecord>> {
     proptest::collection::vec(output, 0..6)
 }
 
-fn pools() -> impl Strategy<Value = Vec<(Pool, i64)>> {
+fn pools() -> impl Strategy<Value = Pools> {
     let value = || prop_oneof![3 => Just(0), 1 => any::<i64>()];
-    (value(), value(), value(), value()).prop_map(|(a, b, c, d)| {
-        let all = [Pool::Sprout, Pool::Sapling, Pool::Orchard, Pool::Ironwood];
-        all.into_iter().zip([a, b, c, d]).filter(|(_, value)| *value != 0).collect()
+    (value(), value(), value(), value()).prop_map(|(sprout, sapling, orchard, ironwood)| Pools {
+        sprout: sprout.into(),
+        sapling,
+        orchard,
+        ironwood,
     })
 }
 
@@ -76,7 +78,7 @@ fn record() -> impl Strategy<Value = (u64, TransactionRecord)> {
     (0..1u64 << 40, any::<[u8; 32]>(), numbers, parts).prop_map(|(txnum, txid, numbers, parts)| {
         let (version, lock_time, size, vsize, spent) = numbers;
         let (kind, base, pools, outputs, inputs, replaced) = parts;
-        let kind = Kind::of_code(kind);
+        let kind = kind::of_code(kind);
         let name = |input: &InputRecord| Hash32::sha256d(&[&input.vout.to_be_bytes()]);
         let names = row::is_named(inputs.len()).then(|| inputs.iter().map(name).collect());
         let mut record = TransactionRecord {
@@ -89,7 +91,7 @@ fn record() -> impl Strategy<Value = (u64, TransactionRecord)> {
             value_in: None,
             fee: None,
             pools,
-            base: kind.has_base().then_some(base),
+            base: kind::has_base(kind).then_some(base),
             outputs,
             inputs,
             names,
@@ -98,6 +100,32 @@ fn record() -> impl Strategy<Value = (u64, TransactionRecord)> {
         record.count(spent.into());
         (txnum, record)
     })
+}
+
+#[test]
+fn the_bytes_of_a_shielded_row_change_with_its_format_only() {
+    let pools = Pools { sprout: -1, sapling: 1_100_000, orchard: -1_000_000, ironwood: 0 };
+    let mut record = TransactionRecord {
+        txid: Hash32::from_wire([7; 32]),
+        kind: Kind::Regular,
+        version: 5,
+        lock_time: 1,
+        size: 9000,
+        vsize: 9000,
+        value_in: None,
+        fee: None,
+        pools,
+        base: None,
+        outputs: Vec::new(),
+        inputs: Vec::new(),
+        names: None,
+        replaced: Vec::new(),
+    };
+    record.count(0);
+    assert_eq!((record.value_in, record.fee), (Some(0), Some(99_999)));
+    let row = format!("40{}0a01a84600030001{}02{}000000", "07".repeat(32), "01c0a38601", "ff887a");
+    assert_eq!(const_hex::encode(record.bytes(5)), row);
+    assert_eq!(TransactionRecord::read(5, &record.bytes(5)), Ok(record));
 }
 
 proptest! {

@@ -10,17 +10,21 @@ use super::faults::Faults;
 use crate::ReadError;
 use crate::db::Rows;
 use crate::utxo::block_row::BlockRow;
+use crate::utxo::connect::voids;
 use crate::utxo::schema::{HEADER_BY_HEIGHT, HEIGHT_BY_HASH, hash_key};
 use crate::utxo::store::{Store, read_block};
 use crate::utxo::tip::Tip;
+
+const VOTES: &str = "the block before is voided, and its votes do not say so, or the other way";
 
 /// A walk over the headers.
 pub(super) struct Headers<'a> {
     rows: Rows<'a>,
     network: &'static Network,
     format: &'a Format,
-    /// The block before, if it could be read.
+    /// The block before, if it could be read, and whether its regular tree is voided.
     before: Option<Tip>,
+    before_voided: bool,
     /// Blocks seen.
     pub(super) count: u64,
 }
@@ -28,7 +32,14 @@ pub(super) struct Headers<'a> {
 impl<'a> Headers<'a> {
     pub(super) fn of(store: &'a Store) -> Headers<'a> {
         let rows = store.db().latest().rows(HEADER_BY_HEIGHT);
-        Headers { rows, network: store.network(), format: store.format(), before: None, count: 0 }
+        Headers {
+            rows,
+            network: store.network(),
+            format: store.format(),
+            before: None,
+            before_voided: false,
+            count: 0,
+        }
     }
 
     /// The next block whose row can be read.
@@ -45,6 +56,13 @@ impl<'a> Headers<'a> {
                     {
                         faults.tell("header_by_height", key, what);
                     }
+                    let voided = block.height.checked_sub(1).is_some_and(|before| {
+                        block.stake.is_some_and(|stake| voids(&stake, before))
+                    });
+                    if self.before.is_some() && voided != self.before_voided {
+                        faults.tell("header_by_height", key, VOTES);
+                    }
+                    self.before_voided = block.voided;
                     let next_txnum = block.next_txnum();
                     self.before = Some(Tip { height: block.height, hash: block.hash, next_txnum });
                 }
@@ -54,6 +72,9 @@ impl<'a> Headers<'a> {
             if block.is_some() {
                 return Ok(block);
             }
+        }
+        if std::mem::take(&mut self.before_voided) {
+            faults.tell("header_by_height", &[], VOTES);
         }
         Ok(None)
     }

@@ -1,17 +1,18 @@
-//! A verdict against what the node says of its unspent outputs.
+//! A verdict against what the node says of its sums.
 //!
 //! Leaves asking the node to the caller. Invariant: amounts are read from their digits, never by
 //! way of a float.
 
 use chain::Hash32;
+use chain::utxo::{Format, Layout};
 use serde_json::value::RawValue;
 
 use super::Verdict;
 
-/// Whether an index and its node have the same unspent outputs.
+/// Whether an index and its node have the same sums.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// The same block, the same number of outputs, the same sum.
+    /// The same block and the same sums.
     Same,
     /// They stand at different blocks, so that nothing can be said.
     OtherBlock {
@@ -25,41 +26,107 @@ pub enum Agreement {
         /// What they add up to, in the smallest unit.
         total: u128,
     },
-    /// The node's answer is not one to `gettxoutsetinfo`, or has an amount that is none.
+    /// The same block, but not as much in a pool.
+    PoolDiffers {
+        /// The node's name of the pool; `transparent` is what is in none.
+        pool: String,
+        /// What the node has in it, in the smallest unit.
+        total: i128,
+    },
+    /// The answer is none to that question, or has an amount that is none.
     Unreadable,
 }
 
-/// The node's answer, as far as it is read.
+/// The node's answer to `gettxoutsetinfo`, as far as it is read.
 #[derive(serde::Deserialize)]
 struct OutputSet<'a> {
     bestblock: &'a str,
     txouts: u64,
+    /// In coins.
+    #[serde(borrow, default)]
+    total_amount: Option<&'a RawValue>,
+    /// In the smallest unit.
+    #[serde(default)]
+    totalamount: Option<u64>,
+}
+
+/// The node's answer to `getblockchaininfo`, where it has pools.
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ChainInfo<'a> {
+    #[serde(rename = "bestblockhash")]
+    best: &'a str,
     #[serde(borrow)]
-    total_amount: &'a RawValue,
+    value_pools: Vec<ValuePool<'a>>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ValuePool<'a> {
+    id: &'a str,
+    chain_value_zat: i64,
 }
 
 impl Verdict {
-    /// Compares with the result of the node's `gettxoutsetinfo`, whose amounts are coins of
-    /// `decimals` places.
-    pub fn against(&self, result: &str, decimals: u8) -> Agreement {
-        let Some((theirs, outputs, total)) = read(result, decimals) else {
-            return Agreement::Unreadable;
-        };
-        if self.tip.is_none_or(|tip| tip.hash != theirs) {
-            return Agreement::OtherBlock { theirs };
-        }
-        if (self.unspent_outputs, self.unspent_total) == (outputs, total) {
-            Agreement::Same
-        } else {
-            Agreement::Differs { outputs, total }
+    /// The method whose answer [`Verdict::against`] reads; it takes no parameters.
+    pub fn question(format: &Format) -> &'static str {
+        match format.layout {
+            Layout::Plain | Layout::Staked => "gettxoutsetinfo",
+            // Such a node has no such count, but sums of its pools.
+            Layout::Shielded => "getblockchaininfo",
         }
     }
-}
 
-fn read(result: &str, decimals: u8) -> Option<(Hash32, u64, u128)> {
-    let set: OutputSet<'_> = serde_json::from_str(result).ok()?;
-    let total = smallest_units(set.total_amount.get(), decimals)?;
-    Some((set.bestblock.parse().ok()?, set.txouts, total))
+    /// Compares with the node's answer; its amounts in coins have `decimals` places.
+    pub fn against(&self, result: &str, decimals: u8) -> Agreement {
+        if let Ok(set) = serde_json::from_str(result) {
+            return self.against_outputs(&set, decimals).unwrap_or(Agreement::Unreadable);
+        }
+        match serde_json::from_str(result) {
+            Ok(info) => self.against_pools(&info).unwrap_or(Agreement::Unreadable),
+            Err(_) => Agreement::Unreadable,
+        }
+    }
+
+    fn stands_elsewhere(&self, theirs: Hash32) -> Option<Agreement> {
+        let elsewhere = self.tip.is_none_or(|tip| tip.hash != theirs);
+        elsewhere.then_some(Agreement::OtherBlock { theirs })
+    }
+
+    fn against_outputs(&self, set: &OutputSet<'_>, decimals: u8) -> Option<Agreement> {
+        let total = match set.total_amount {
+            Some(coins) => smallest_units(coins.get(), decimals)?,
+            None => set.totalamount?.into(),
+        };
+        let (outputs, theirs) = (set.txouts, set.bestblock.parse().ok()?);
+        if let Some(elsewhere) = self.stands_elsewhere(theirs) {
+            return Some(elsewhere);
+        }
+        let same = (self.unspent_outputs, self.unspent_total) == (outputs, total);
+        Some(if same { Agreement::Same } else { Agreement::Differs { outputs, total } })
+    }
+
+    fn against_pools(&self, info: &ChainInfo<'_>) -> Option<Agreement> {
+        if let Some(elsewhere) = self.stands_elsewhere(info.best.parse().ok()?) {
+            return Some(elsewhere);
+        }
+        let ours = |id: &str| match id {
+            // The node counts outputs that nobody can spend.
+            "transparent" => Some((self.unspent_total + self.burnt) as i128),
+            _ => self.pools.by_name().iter().find(|(name, _)| *name == id).map(|pool| -pool.1),
+        };
+        let differs = info.value_pools.iter().find(|pool| {
+            // What no transaction moves is not in an index of transactions.
+            ours(pool.id).is_some_and(|ours| ours != i128::from(pool.chain_value_zat))
+        });
+        Some(match differs {
+            None => Agreement::Same,
+            Some(ValuePool { id, chain_value_zat }) => {
+                let (pool, total) = ((*id).to_owned(), (*chain_value_zat).into());
+                Agreement::PoolDiffers { pool, total }
+            }
+        })
+    }
 }
 
 /// An amount in the smallest unit, from its decimal digits.
@@ -125,5 +192,28 @@ mod tests {
         assert_eq!(says(theirs, 3, "2.5"), Agreement::OtherBlock { theirs });
         assert_eq!(Verdict::default().against("{}", 8), Agreement::Unreadable);
         assert_eq!(says(hash, 3, "\"2.5\""), Agreement::Unreadable);
+    }
+
+    #[test]
+    fn pools_are_the_nodes_or_not() {
+        let hash = Hash32::sha256d(&[b"tip"]);
+        let tip = Some(crate::utxo::Tip { height: 7, hash, next_txnum: 9 });
+        let pools = chain::utxo::Pools { sapling: -5, ..Default::default() };
+        let verdict = Verdict { tip, unspent_total: 20, burnt: 1, pools, ..Verdict::default() };
+        let says = |hash: Hash32, transparent: i64, sapling: i64| {
+            let said = format!(
+                r#"{{"bestblockhash":"{hash}","valuePools":[
+                    {{"id":"transparent","chainValue":1e-8,"chainValueZat":{transparent}}},
+                    {{"id":"lockbox","chainValueZat":99}},
+                    {{"id":"sapling","chainValueZat":{sapling}}}]}}"#
+            );
+            verdict.against(&said, 8)
+        };
+        let differs = |pool: &str, total| Agreement::PoolDiffers { pool: pool.into(), total };
+        assert_eq!(says(hash, 21, 5), Agreement::Same);
+        assert_eq!(says(hash, 20, 5), differs("transparent", 20));
+        assert_eq!(says(hash, 21, -5), differs("sapling", -5));
+        let theirs = Hash32::ZERO;
+        assert_eq!(says(theirs, 21, 5), Agreement::OtherBlock { theirs });
     }
 }

@@ -12,7 +12,7 @@ use crate::db::{Batch, Table};
 use crate::row::{put_varint, u40};
 use crate::utxo::schema::{
     HEADER_BY_HEIGHT, HEIGHT_BY_HASH, HISTORY_BY_SCRIPT, META, TABLES, TOTALS_BY_SCRIPT, TX_BY_NUM,
-    TXNUM_BY_TXID, UNSPENT_BY_SCRIPT,
+    TXNUM_BY_TXID, UNSPENT_BY_SCRIPT, VOIDED_BY_HEIGHT, VOIDED_BY_TXID,
 };
 
 /// A short chain with rows of every kind: chunks, inline histories, named inputs, twins.
@@ -158,6 +158,59 @@ fn every_row_too_many_is_told() {
         put(&store, table, &short, Some(&value));
         assert_told(&store, table, "with a short key in");
         put(&store, table, &short, None);
+    }
+    assert_eq!(audit(&store).fault_count, 0);
+}
+
+/// The first blocks of a recorded chain that votes; two of its regular trees are voided.
+fn voted() -> (TempDir, Store) {
+    let recording = testkit::Recording::of("dcr", replay::Phase::A);
+    let dir = tempfile::tempdir().unwrap();
+    let memory = Memory::new(8 << 20, 8 << 20);
+    let chain = recording.chain;
+    let mut store = Store::open(dir.path(), chain, recording.on(), &memory, None).unwrap();
+    let format = *store.format();
+    for raw in &recording.raw[..175] {
+        store.connect(&Block::decode(raw, &format).unwrap()).unwrap();
+    }
+    (dir, store)
+}
+
+#[test]
+fn voided_trees_are_held_against_votes_and_ids() {
+    let (_dir, store) = voted();
+    let verdict = audit(&store);
+    assert_eq!((&verdict.faults, verdict.fault_count), (&Vec::new(), 0));
+    assert!(verdict.treasury > 0);
+    let all = rows(&store);
+    let of = |table: Table| all.iter().filter(move |row| row.0 == table);
+    assert_eq!((of(VOIDED_BY_HEIGHT).count(), of(VOIDED_BY_TXID).count()), (7, 7));
+    for table in [VOIDED_BY_HEIGHT, VOIDED_BY_TXID] {
+        for (_, key, value) in of(table) {
+            put(&store, table, key, None);
+            assert!(audit(&store).fault_count > 0, "without {key:x?}");
+            let longer = [&value[..], &[0]].concat();
+            put(&store, table, key, Some(&longer));
+            assert!(audit(&store).fault_count > 0, "with a longer {key:x?}");
+            put(&store, table, key, Some(value));
+        }
+        let mut stray = of(table).next().unwrap().1.clone();
+        *stray.last_mut().unwrap() = 99;
+        for key in [&stray[..], &[1, 2, 3]] {
+            put(&store, table, key, Some(&of(table).next().unwrap().2));
+            assert!(audit(&store).fault_count > 0, "with {key:x?}");
+            put(&store, table, key, None);
+        }
+    }
+    // A voided block that is not marked so, and one that is marked and was approved.
+    for height in [163u32, 165, 174] {
+        let key = height.to_be_bytes();
+        let (_, _, value) = of(HEADER_BY_HEIGHT).find(|row| row.1 == key).unwrap();
+        let mut changed = value.clone();
+        changed[0] ^= 1;
+        put(&store, HEADER_BY_HEIGHT, &key, Some(&changed));
+        assert!(audit(&store).fault_count > 0, "{height}");
+        put(&store, HEADER_BY_HEIGHT, &key, Some(value));
     }
     assert_eq!(audit(&store).fault_count, 0);
 }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use chain::utxo::Layout;
 use index::utxo::{Agreement, Progress, Verdict};
 use node::{Pool, Tried, Weight};
 use serde::Serialize;
@@ -23,10 +24,23 @@ struct Audit {
     scripts: u64,
     unspent_outputs: u64,
     unspent_total: String,
+    /// What is in each shielded pool, where the chain has some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pools: Vec<Pooled>,
+    /// What is in the treasury, where the chain has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    treasury: Option<String>,
     fault_count: u64,
     faults: Vec<String>,
     /// What the node's own count says: `same`, `differs: …`, or why it was not compared.
     node: String,
+}
+
+/// What is in a pool, in the smallest unit.
+#[derive(Serialize)]
+struct Pooled {
+    id: &'static str,
+    value: String,
 }
 
 /// Carries `verify` out.
@@ -45,6 +59,7 @@ pub(super) fn verify(config: &Config, slug: &str, output: Output) -> Result<Exit
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (node, agrees) = runtime.block_on(ask_node(&served, &verdict));
     runtime.shutdown_background();
+    let layout = served.chain.format.map(|format| format.layout);
     let audit = Audit {
         chain: served.chain.slug,
         ok: verdict.fault_count == 0 && agrees,
@@ -55,6 +70,11 @@ pub(super) fn verify(config: &Config, slug: &str, output: Output) -> Result<Exit
         scripts: verdict.scripts,
         unspent_outputs: verdict.unspent_outputs,
         unspent_total: verdict.unspent_total.to_string(),
+        pools: match layout {
+            Some(Layout::Shielded) => pools(&verdict),
+            _ => Vec::new(),
+        },
+        treasury: (layout == Some(Layout::Staked)).then(|| verdict.treasury.to_string()),
         fault_count: verdict.fault_count,
         faults: verdict.faults,
         node,
@@ -63,15 +83,24 @@ pub(super) fn verify(config: &Config, slug: &str, output: Output) -> Result<Exit
     Ok(if audit.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+fn pools(verdict: &Verdict) -> Vec<Pooled> {
+    let pool = |(id, taken): (&'static str, i128)| Pooled { id, value: (-taken).to_string() };
+    verdict.pools.by_name().into_iter().map(pool).collect()
+}
+
 /// The node's own count, and whether it leaves nothing to complain of.
 async fn ask_node(served: &Served, verdict: &Verdict) -> (String, bool) {
     let Ok(pool) = Pool::new(served.chain, served.network, served.pool.clone()) else {
         return ("not asked: its settings cannot be used".into(), true);
     };
+    let Some(format) = served.chain.format else {
+        return ("not asked: it has no such count".into(), true);
+    };
+    let method = Verdict::question(&format);
     pool.start();
     pool.probed().await;
     let answer = match pool.pick(&Tried::new()) {
-        Ok(node) => node.call("gettxoutsetinfo", "[]", Weight::Internal).await,
+        Ok(node) => node.call(method, "[]", Weight::Internal).await,
         Err(_) => return ("not asked: no node can be asked".into(), true),
     };
     pool.stop();
@@ -81,6 +110,9 @@ async fn ask_node(served: &Served, verdict: &Verdict) -> (String, bool) {
             Agreement::Same => ("same".into(), true),
             Agreement::Differs { outputs, total } => {
                 (format!("differs: {outputs} outputs of {total} in all"), false)
+            }
+            Agreement::PoolDiffers { pool, total } => {
+                (format!("differs: {total} in pool {pool}"), false)
             }
             Agreement::OtherBlock { theirs } => {
                 (format!("not compared: the node counted at block {theirs}"), true)
@@ -101,6 +133,12 @@ fn audit_text(audit: &Audit) -> String {
         audit.unspent_total,
         audit.node,
     );
+    for Pooled { id, value } in &audit.pools {
+        text += &format!("Pool {id}: {value}\n");
+    }
+    if let Some(treasury) = &audit.treasury {
+        text += &format!("Treasury: {treasury}, what is not yet mature included\n");
+    }
     for fault in &audit.faults {
         text += &format!("  {fault}\n");
     }
