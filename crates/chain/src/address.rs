@@ -8,6 +8,7 @@ mod base58check;
 mod bitcoin;
 mod cash_addr;
 mod decred;
+mod mistyped;
 mod zcash;
 
 use std::fmt;
@@ -26,6 +27,10 @@ pub enum AddressError {
     Unknown,
     /// It is an address of shielded pools alone, where no output shows who is paid.
     Shielded,
+    /// It would be an address of the network, but for its checksum.
+    Checksum,
+    /// It is an address of MimbleWimble extension blocks, which no output shows.
+    Stealth,
     /// It is an address of a bare public key, not of its hash.
     BareKey,
 }
@@ -35,6 +40,10 @@ impl AddressError {
     pub fn text(self) -> &'static str {
         match self {
             AddressError::Unknown => "not an address of this network",
+            AddressError::Checksum => "the checksum of the address is wrong",
+            AddressError::Stealth => {
+                "a MimbleWimble address: no output of the chain shows what it receives or holds"
+            }
             AddressError::Shielded => {
                 "a shielded address: the chain does not show what it receives or holds"
             }
@@ -74,13 +83,15 @@ impl AddressParams {
             return Err(AddressError::Unknown);
         }
         let found = match self {
-            AddressParams::Bitcoin(params) => {
-                bitcoin::decode(params, text).ok_or(AddressError::Unknown)
-            }
+            AddressParams::Bitcoin(params) => bitcoin::decode(params, text),
             AddressParams::Zcash(params) => zcash::decode(params, text),
             AddressParams::Decred(params) => decred::decode(params, text),
             AddressParams::Monero(_) | AddressParams::Ethereum => Err(AddressError::Unknown),
-        }?;
+        };
+        let found = found.map_err(|why| match why {
+            AddressError::Unknown if mistyped::is_mistyped(self, text) => AddressError::Checksum,
+            why => why,
+        })?;
         let back = Destination::of_script(&found.script(), &format.scripts);
         if back == Some(found) { Ok(found) } else { Err(AddressError::Unknown) }
     }

@@ -39,6 +39,9 @@ pub struct BitcoinAddresses {
 pub struct CashAddr {
     /// Prefix without the colon.
     pub prefix: &'static str,
+    /// A prefix that is read too: of wallets that hold tokens of the chain. It has no form of its
+    /// own on test networks.
+    pub token_prefix: Option<&'static str>,
     /// Script hashes of 32 bytes and the token-aware types (`z…`, `r…`) are read too.
     pub tokens: bool,
 }

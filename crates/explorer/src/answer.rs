@@ -42,11 +42,11 @@ impl Question<'_> {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             if percent_decode_str(key).decode_utf8().is_ok_and(|key| key == name) {
                 if found.is_some() {
-                    return Err(Refusal::saying(Reason::BadRequest, "a parameter is given twice"));
+                    return Err(wrong(name, Wrong::Twice));
                 }
                 let value = percent_decode_str(value).decode_utf8();
-                let value = value.map_err(|_| malformed())?;
-                found = Some(Number::of(&value).ok_or_else(malformed)?);
+                let number = value.ok().and_then(|value| Number::of(&value));
+                found = Some(number.ok_or_else(|| wrong(name, Wrong::Malformed))?);
             }
         }
         Ok(found)
@@ -63,9 +63,9 @@ impl Question<'_> {
         let number = match self.number(name)? {
             None => return Ok(default),
             Some(Number::Fits(number)) => number,
-            Some(Number::TooLarge) => return Err(out_of_bounds()),
+            Some(Number::TooLarge) => return Err(wrong(name, Wrong::Bounds)),
         };
-        if (least..=most).contains(&number) { Ok(number) } else { Err(out_of_bounds()) }
+        if (least..=most).contains(&number) { Ok(number) } else { Err(wrong(name, Wrong::Bounds)) }
     }
 
     /// The page and its size.
@@ -75,12 +75,35 @@ impl Question<'_> {
     }
 }
 
-fn out_of_bounds() -> Refusal {
-    Refusal::saying(Reason::BadRequest, "a parameter is out of bounds")
+/// What is wrong with a parameter.
+#[derive(Clone, Copy)]
+enum Wrong {
+    Twice,
+    Malformed,
+    Bounds,
 }
 
-fn malformed() -> Refusal {
-    Refusal::saying(Reason::BadRequest, "a parameter is not a plain whole number")
+/// The refusal of a parameter, by its name. Texts are ours, so nothing of the request is in them.
+fn wrong(name: &str, what: Wrong) -> Refusal {
+    let text = match (name, what) {
+        ("page", Wrong::Twice) => "page is given twice",
+        ("page", Wrong::Malformed) => "page is not a plain whole number",
+        ("page", Wrong::Bounds) => "page is out of bounds: it begins with 1",
+        ("page_size", Wrong::Twice) => "page_size is given twice",
+        ("page_size", Wrong::Malformed) => "page_size is not a plain whole number",
+        ("page_size", Wrong::Bounds) => "page_size is out of bounds: 1 to 50",
+        ("limit", Wrong::Twice) => "limit is given twice",
+        ("limit", Wrong::Malformed) => "limit is not a plain whole number",
+        ("limit", Wrong::Bounds) => "limit is out of bounds: 1 to 25 blocks, 1 to 50 transactions",
+        ("start", Wrong::Twice) => "start is given twice",
+        ("start", Wrong::Malformed) => "start is not a plain whole number: it is a height",
+        ("cursor", Wrong::Twice) => "cursor is given twice",
+        ("cursor", Wrong::Malformed) => "cursor is not a plain whole number",
+        (_, Wrong::Twice) => "a parameter is given twice",
+        (_, Wrong::Malformed) => "a parameter is not a plain whole number",
+        (_, Wrong::Bounds) => "a parameter is out of bounds",
+    };
+    Refusal::saying(Reason::BadRequest, text)
 }
 
 /// Digits without a sign or leading zeros.

@@ -93,7 +93,7 @@ async fn walk(
     peer: IpAddr,
     visit: &mut Visit,
 ) -> Result<Answered, Refused> {
-    let path = Path::of(&parts.method, parts.uri.path()).ok_or(Reason::EndpointNotFound)?;
+    let path = Path::of(&parts.method, parts.uri.path()).ok_or_else(|| no_path(parts))?;
     visit.endpoint = Some(path.endpoint);
     explorer.serving()?;
     let client = client_address(&parts.headers, peer, &state.settings.trusted_proxies);
@@ -104,7 +104,7 @@ async fn walk(
     let Some(service) = state.chain(path.slug) else {
         let permit = explorer.meter().admit_elsewhere(&caller, 1, 1)?;
         visit.units = 1;
-        return Err(charged(Reason::ChainNotFound.into(), permit));
+        return Err(charged(no_chain(path.slug), permit));
     };
     visit.chain = Some(service.chain);
     caller.may_use(service.chain)?;
@@ -137,6 +137,29 @@ async fn walk(
         }
         Ok(Err(refusal)) => Err(charged(refusal, permit).holding(in_flight)),
         Err(_) => Err(charged(Reason::UpstreamTimeout.into(), permit).holding(in_flight)),
+    }
+}
+
+/// The refusal of a path that is none, with what is likely wrong with it.
+fn no_path(parts: &Parts) -> Refusal {
+    let known = |path: &str| Path::of(&parts.method, path).is_some();
+    let path = parts.uri.path();
+    let reason = Reason::EndpointNotFound;
+    if path.strip_suffix('/').is_some_and(known) {
+        Refusal::saying(reason, "no such path: leave out the slash at its end")
+    } else if known(&path.to_ascii_lowercase()) {
+        Refusal::saying(reason, "no such path: paths are in lower case")
+    } else {
+        reason.into()
+    }
+}
+
+/// The refusal of a chain that is not run here, likewise.
+fn no_chain(slug: &str) -> Refusal {
+    let reason = Reason::ChainNotFound;
+    match chain::find(slug).is_none() && chain::find(&slug.to_ascii_lowercase()).is_some() {
+        true => Refusal::saying(reason, "no such chain is served here: names are in lower case"),
+        false => reason.into(),
     }
 }
 

@@ -19,9 +19,10 @@ pub enum Cors {
 
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Quota-Daily-Remaining, \
-     X-Quota-Monthly-Remaining, X-Quota-Key-Daily-Remaining, X-Request-Id, Retry-After",
+     X-Quota-Monthly-Remaining, X-Quota-Key-Daily-Remaining, X-Request-Id, X-Cache, ETag, Retry-After",
 );
-const ALLOWED: HeaderValue = HeaderValue::from_static("X-API-Key, Authorization, Content-Type");
+const ALLOWED: HeaderValue =
+    HeaderValue::from_static("X-API-Key, Authorization, Content-Type, If-None-Match");
 /// A day: how long a browser may remember the answer, in seconds.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
 

@@ -73,6 +73,14 @@ fn base58(bytes: &[u8]) -> String {
     str::from_utf8(&text[unused - zeros..]).expect("the digits are ASCII").to_owned()
 }
 
+/// Version and hash of a text, and whether its sum is right.
+pub(super) fn unchecked(text: &str, sum: Sum) -> Option<(Vec<u8>, bool)> {
+    let mut bytes = [0; MOST_BYTES];
+    let length = bs58::decode(text).onto(&mut bytes).ok()?.checked_sub(SUM_BYTES)?;
+    let (payload, found) = bytes.split_at(length);
+    Some((payload.to_vec(), found.get(..SUM_BYTES)? == sum.of(payload)))
+}
+
 /// Version and hash of a text whose sum is right.
 pub(super) struct Payload {
     bytes: [u8; MOST_BYTES],

@@ -40,12 +40,36 @@ pub(super) fn encode(params: &CashAddr, destination: &Destination) -> Option<Str
 
 /// The destination of an address, with the prefix or without, in lower or upper case.
 pub(super) fn decode(params: &CashAddr, text: &str) -> Option<Destination> {
+    let prefixes = [Some(params.prefix), params.token_prefix];
+    prefixes.into_iter().flatten().find_map(|prefix| {
+        let digits = digits(prefix, text)?;
+        if checksum(prefix, digits.iter().copied()) != 0 {
+            return None;
+        }
+        let bytes = to_bytes(&digits[..digits.len() - SUM_DIGITS])?;
+        let (&version, hash) = bytes.split_first()?;
+        // The top bit is reserved, and stays in the kind so that nothing matches it.
+        destination(version >> 3, version & 7, hash, params.tokens)
+    })
+}
+
+/// Whether a text has a prefix of this network, and digits whose sum is wrong.
+pub(super) fn is_mistyped(params: &CashAddr, text: &str) -> bool {
+    let prefixes = [Some(params.prefix), params.token_prefix];
+    text.contains(':')
+        && prefixes.into_iter().flatten().any(|prefix| {
+            digits(prefix, text).is_some_and(|digits| checksum(prefix, digits.iter().copied()) != 0)
+        })
+}
+
+/// The digits behind a prefix, which may be left out, with those of the sum.
+fn digits(expected: &str, text: &str) -> Option<Vec<u8>> {
     let has = |class: fn(&u8) -> bool| text.as_bytes().iter().any(class);
     if has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) {
         return None;
     }
     let body = match text.split_once(':') {
-        Some((prefix, body)) if prefix.eq_ignore_ascii_case(params.prefix) => body,
+        Some((prefix, body)) if prefix.eq_ignore_ascii_case(expected) => body,
         Some(_) => return None,
         None => text,
     };
@@ -54,13 +78,7 @@ pub(super) fn decode(params: &CashAddr, text: &str) -> Option<Destination> {
         .map(|letter| Fe32::from_char(letter).map(Fe32::to_u8))
         .collect::<Result<_, _>>()
         .ok()?;
-    if digits.len() <= SUM_DIGITS || checksum(params.prefix, digits.iter().copied()) != 0 {
-        return None;
-    }
-    let bytes = to_bytes(&digits[..digits.len() - SUM_DIGITS])?;
-    let (&version, hash) = bytes.split_first()?;
-    // The top bit is reserved, and stays in the kind so that nothing matches it.
-    destination(version >> 3, version & 7, hash, params.tokens)
+    (digits.len() > SUM_DIGITS).then_some(digits)
 }
 
 fn destination(kind: u8, size: u8, hash: &[u8], tokens: bool) -> Option<Destination> {

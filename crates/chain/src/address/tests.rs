@@ -2,10 +2,18 @@ use super::*;
 use crate::utxo::WitnessProgram;
 use crate::{CashAddr, find};
 
-fn decode(slug: &str, network: &str, text: &str) -> Result<Destination, AddressError> {
+fn exactly(slug: &str, network: &str, text: &str) -> Result<Destination, AddressError> {
     let chain = find(slug).unwrap();
     let network = chain.network(network).unwrap();
     network.addresses.decode(text, &chain.format.unwrap())
+}
+
+/// What a text leads to, where a wrong checksum is as good as any other mistake.
+fn decode(slug: &str, network: &str, text: &str) -> Result<Destination, AddressError> {
+    exactly(slug, network, text).map_err(|why| match why {
+        AddressError::Checksum => AddressError::Unknown,
+        why => why,
+    })
 }
 
 /// The canonical form of an address on a main network, if it is one.
@@ -150,7 +158,7 @@ fn token_forms_and_long_script_hashes_are_of_bitcoin_cash_alone() {
     let address = find("bch").unwrap().mainnet().addresses.encode(&long).unwrap();
     assert_eq!(decode("bch", "mainnet", &address), Ok(long));
     assert_eq!(find("xec").unwrap().mainnet().addresses.encode(&long), None);
-    let with_tokens = CashAddr { prefix: "ecash", tokens: true };
+    let with_tokens = CashAddr { prefix: "ecash", token_prefix: None, tokens: true };
     let forged = cash_addr::encode(&with_tokens, &long).unwrap();
     assert_eq!(decode("xec", "mainnet", &forged), Err(AddressError::Unknown));
 }
@@ -337,4 +345,72 @@ fn decred_has_a_form_for_each_kind_of_key() {
     {
         assert_eq!(decode("dcr", "mainnet", bad), Err(AddressError::Unknown));
     }
+}
+
+#[test]
+fn a_wrong_checksum_is_told_as_such() {
+    for (slug, network, text) in [
+        ("btc", "mainnet", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5"),
+        ("btc", "mainnet", "1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggv"),
+        ("bch", "mainnet", "bitcoincash:qqxgjelx8qk85t9xfk8g2zlunxmhxms6p5dtfghs9r"),
+        ("xec", "mainnet", "etoken:qqxgjelx8qk85t9xfk8g2zlunxmhxms6p5dtfghs9r"),
+    ] {
+        assert_eq!(exactly(slug, network, text), Err(AddressError::Checksum), "{text}");
+    }
+    for (slug, network, text) in [
+        ("btc", "mainnet", "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"),
+        ("btc", "mainnet", "hello"),
+        ("btc", "mainnet", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3T4"),
+        ("bch", "mainnet", "ecash:qqxgjelx8qk85t9xfk8g2zlunxmhxms6p5dtfghs9r"),
+        ("btc", "mainnet", ""),
+    ] {
+        assert_eq!(exactly(slug, network, text), Err(AddressError::Unknown), "{text}");
+    }
+}
+
+/// The same hash behind the prefix of wallets that hold tokens; the sum covers the prefix.
+#[test]
+fn a_token_address_of_ecash_is_the_same_address() {
+    let ecash = "ecash:qqxgjelx8qk85t9xfk8g2zlunxmhxms6p5dtfghs9r";
+    let token = CashAddr { prefix: "etoken", token_prefix: None, tokens: false };
+    let found = decode("xec", "mainnet", ecash).unwrap();
+    let text = cash_addr::encode(&token, &found).unwrap();
+    assert!(text.starts_with("etoken:q"), "{text}");
+    for form in [text.clone(), text.to_uppercase(), text.replace("etoken:", "")] {
+        assert_eq!(canonical("xec", &form).as_deref(), Some(ecash), "{form}");
+    }
+    assert_eq!(decode("bch", "mainnet", &text), Err(AddressError::Unknown));
+}
+
+#[test]
+fn a_script_hash_of_32_bytes_has_a_base58_form_on_bitcoin_cash() {
+    let hash = [7; 32];
+    let payload = [&[5][..], &hash].concat();
+    let sum = crate::Hash32::sha256d(&[&payload]);
+    let text = bs58::encode([&payload[..], &sum.wire()[..4]].concat()).into_string();
+    assert_eq!(decode("bch", "mainnet", &text), Ok(Destination::ScriptHash32(hash)));
+    assert_eq!(canonical("bch", &text).unwrap().find("bitcoincash:p"), Some(0));
+    for slug in ["btc", "ltc", "doge", "xec"] {
+        assert_eq!(decode(slug, "mainnet", &text), Err(AddressError::Unknown), "{slug}");
+    }
+}
+
+#[test]
+fn a_mimblewimble_address_is_told_apart() {
+    use bech32::{Bech32, ByteIterExt, Fe32, Fe32IterExt, Hrp};
+    let text = |prefix: &str, bytes: usize| -> String {
+        let keys = vec![2u8; bytes];
+        let digits = keys.iter().copied().bytes_to_fes();
+        let prefix = Hrp::parse(prefix).unwrap();
+        digits.with_checksum::<Bech32>(&prefix).with_witness_version(Fe32::Q).chars().collect()
+    };
+    let address = text("ltcmweb", 66);
+    assert_eq!(exactly("ltc", "mainnet", &address), Err(AddressError::Stealth));
+    assert_eq!(exactly("ltc", "regtest", &text("tmweb", 66)), Err(AddressError::Stealth));
+    assert_eq!(exactly("ltc", "regtest", &address), Err(AddressError::Unknown));
+    assert_eq!(exactly("btc", "mainnet", &address), Err(AddressError::Unknown));
+    assert_eq!(exactly("ltc", "mainnet", &text("ltcmweb", 32)), Err(AddressError::Unknown));
+    let last = address.char_indices().last().unwrap().0;
+    let changed = format!("{}{}", &address[..last], if address.ends_with('q') { 'p' } else { 'q' });
+    assert_eq!(exactly("ltc", "mainnet", &changed), Err(AddressError::Checksum));
 }

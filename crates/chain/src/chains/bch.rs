@@ -33,6 +33,7 @@ const FORMAT: Format = Format {
     witness: false,
     mweb: false,
     aux_pow: false,
+    unsigned_version: false,
     tokens: true,
     scripts: ScriptRules {
         witness: WitnessNames::None,
@@ -55,7 +56,7 @@ const MAIN_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses {
     p2sh: &[0x05],
     segwit: None,
     mweb: None,
-    cashaddr: Some(CashAddr { prefix: "bitcoincash", tokens: true }),
+    cashaddr: Some(CashAddr { prefix: "bitcoincash", token_prefix: None, tokens: true }),
 });
 
 const TEST_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses {
@@ -63,7 +64,7 @@ const TEST_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses {
     p2sh: &[0xc4],
     segwit: None,
     mweb: None,
-    cashaddr: Some(CashAddr { prefix: "bchtest", tokens: true }),
+    cashaddr: Some(CashAddr { prefix: "bchtest", token_prefix: None, tokens: true }),
 });
 
 const REGTEST_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses {
@@ -71,7 +72,7 @@ const REGTEST_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses
     p2sh: &[0xc4],
     segwit: None,
     mweb: None,
-    cashaddr: Some(CashAddr { prefix: "bchreg", tokens: true }),
+    cashaddr: Some(CashAddr { prefix: "bchreg", token_prefix: None, tokens: true }),
 });
 
 static NETWORKS: [Network; 6] = [

@@ -29,6 +29,7 @@ const FORMAT: Format = Format {
     witness: false,
     mweb: false,
     aux_pow: true,
+    unsigned_version: false,
     tokens: false,
     scripts: ScriptRules {
         witness: WitnessNames::Version0,

@@ -29,6 +29,7 @@ const FORMAT: Format = Format {
     witness: true,
     mweb: true,
     aux_pow: false,
+    unsigned_version: true,
     tokens: false,
     scripts: ScriptRules {
         witness: WitnessNames::All,

@@ -31,6 +31,7 @@ const FORMAT: Format = Format {
     witness: false,
     mweb: false,
     aux_pow: false,
+    unsigned_version: true,
     tokens: false,
     scripts: ScriptRules {
         witness: WitnessNames::None,
@@ -53,7 +54,7 @@ const MAIN_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses {
     p2sh: &[0x05],
     segwit: None,
     mweb: None,
-    cashaddr: Some(CashAddr { prefix: "ecash", tokens: false }),
+    cashaddr: Some(CashAddr { prefix: "ecash", token_prefix: Some("etoken"), tokens: false }),
 });
 
 const TEST_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses {
@@ -61,7 +62,7 @@ const TEST_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses {
     p2sh: &[0xc4],
     segwit: None,
     mweb: None,
-    cashaddr: Some(CashAddr { prefix: "ectest", tokens: false }),
+    cashaddr: Some(CashAddr { prefix: "ectest", token_prefix: Some("etoken"), tokens: false }),
 });
 
 const REGTEST_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses {
@@ -69,7 +70,7 @@ const REGTEST_ADDRESSES: AddressParams = AddressParams::Bitcoin(BitcoinAddresses
     p2sh: &[0xc4],
     segwit: None,
     mweb: None,
-    cashaddr: Some(CashAddr { prefix: "ecregtest", tokens: false }),
+    cashaddr: Some(CashAddr { prefix: "ecregtest", token_prefix: Some("etoken"), tokens: false }),
 });
 
 static NETWORKS: [Network; 3] = [

@@ -30,6 +30,7 @@ const FORMAT: Format = Format {
     witness: false,
     mweb: false,
     aux_pow: false,
+    unsigned_version: false,
     tokens: false,
     scripts: ScriptRules {
         witness: WitnessNames::None,

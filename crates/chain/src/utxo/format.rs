@@ -13,6 +13,8 @@ pub struct Format {
     pub mweb: bool,
     /// A header may be followed by the proof of work of a parent chain.
     pub aux_pow: bool,
+    /// The chain's node prints the version of a transaction without a sign.
+    pub unsigned_version: bool,
     /// Output scripts may begin with a CashToken prefix (CHIP-2022-02).
     pub tokens: bool,
     /// How the chain's node names output scripts.

@@ -26,7 +26,7 @@ struct TransactionJson<'a> {
     size: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     vsize: Option<u32>,
-    version: i32,
+    version: i64,
     lock_time: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     value_in: Option<Amount>,
@@ -221,7 +221,11 @@ fn transaction_json<'a>(
         fee: record.fee.map(Amount),
         size: record.size,
         vsize: desk.format.witness.then_some(record.vsize),
-        version: record.version,
+        // The bits are the same; only how they are printed differs (decision U12).
+        version: match desk.format.unsigned_version {
+            true => i64::from(record.version as u32),
+            false => i64::from(record.version),
+        },
         lock_time: record.lock_time,
         value_in: record.value_in.map(|value_in| Amount(value_in as i128)),
         value_out: Amount(value_out),
