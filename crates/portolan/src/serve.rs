@@ -14,6 +14,7 @@ mod index_metrics;
 mod obstacles;
 mod program_metrics;
 pub(crate) mod rebuilt;
+mod reserve;
 mod signals;
 
 use std::path::{Path, PathBuf};

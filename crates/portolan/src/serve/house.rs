@@ -22,6 +22,7 @@ use super::chains::Chains;
 use super::control;
 use super::explorers::{Explorers, Wanted};
 use super::health::Health;
+use super::reserve;
 use crate::config::Config;
 use crate::failure::Failure;
 use listeners::{Certificates, Sockets};
@@ -244,7 +245,8 @@ fn can_serve(config: &Config, services: Services) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens the store of accounts, keys and usage.
+/// Opens the store of accounts, keys and usage; where its disk is full, in the room that was kept for
+/// that.
 async fn open_meter(config: &Config, services: Services) -> Result<Arc<Meter>, Failure> {
     let (dir, plans) = (config.store.dir.clone(), config.plans());
     let metered = [
@@ -252,7 +254,20 @@ async fn open_meter(config: &Config, services: Services) -> Result<Arc<Meter>, F
         services.explorer.then_some(Service::Explorer),
     ];
     let metered: Vec<Service> = metered.into_iter().flatten().collect();
-    let open = move || Meter::open(&dir, &metered, plans, Clock::system());
+    let open = move || {
+        let open = || Meter::open(&dir, &metered, plans.clone(), Clock::system());
+        match open() {
+            Err(error) if reserve::give_up(&dir) => {
+                let store = dir.display();
+                tracing::error!(%store, "the store's disk is full ({error}); make room");
+                open()
+            }
+            opened => {
+                reserve::make(&dir);
+                opened
+            }
+        }
+    };
     Ok(tokio::task::spawn_blocking(open).await??)
 }
 

@@ -6,6 +6,7 @@
 use std::sync::PoisonError;
 
 use super::super::explorers::Wanted;
+use super::super::reserve;
 use super::{ExplorerRoom, House, can_serve};
 use crate::config::Config;
 use crate::failure::Failure;
@@ -42,8 +43,10 @@ impl House {
         Ok(())
     }
 
-    /// Opens indexes that could not be opened before, where that may go by now.
+    /// Does what could not be done before, where it may go by now: opens indexes, keeps room on the
+    /// store's disk.
     pub(crate) async fn try_again(&mut self) {
+        tokio::task::block_in_place(|| reserve::make(&self.started.store.dir));
         if let Some(room) = &mut self.explorer
             && room.indexes.open_missing().await
         {
