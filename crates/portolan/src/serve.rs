@@ -30,6 +30,7 @@ use crate::run::variables;
 pub(crate) use explorers::index_dir;
 pub(crate) use health_page::is_usable;
 pub(crate) use house::{House, Services};
+use house::{Idle, can_serve};
 pub(crate) use obstacles::obstacles;
 pub(crate) use signals::{Signal, Signals};
 
@@ -49,7 +50,9 @@ pub(crate) fn run(
     let wanted = |service| only.is_empty() || only.contains(&service);
     let services =
         Services { gateway: wanted(ServiceName::Gateway), explorer: wanted(ServiceName::Explorer) };
+    let idle = can_serve(&config, services)?;
     tell_start(file, services);
+    idle.iter().for_each(Idle::tell);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let code = runtime.block_on(serve(file.map(Path::to_owned), config, services));
     shut_down(runtime);

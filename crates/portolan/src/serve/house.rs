@@ -71,9 +71,8 @@ impl House {
     /// Opens the store, starts to probe the nodes, and listens.
     ///
     /// # Errors
-    /// No chain is configured, or something of this cannot be had.
+    /// Something of this cannot be had.
     pub(crate) async fn open(config: Config, services: Services) -> Result<House, Failure> {
-        can_serve(&config, services)?;
         let allowed = listen::connections_allowed();
         let mut chains = Chains::default();
         let prepared = chains.prepare(&config)?;
@@ -212,12 +211,25 @@ async fn refuse_late(drain: Drain, refuse: impl FnOnce()) {
     refuse();
 }
 
-/// Whether the services can serve anything by this configuration. Where one of two cannot, the log
-/// says so.
+/// A service that listens and can answer nothing, and why.
+pub(crate) struct Idle {
+    service: &'static str,
+    problem: &'static str,
+}
+
+impl Idle {
+    /// Says so in the log.
+    pub(crate) fn tell(&self) {
+        let Idle { service, problem } = self;
+        tracing::warn!(service, "{problem}; it listens and can answer nothing");
+    }
+}
+
+/// Whether the services can serve anything by this configuration; gives one of two that cannot.
 ///
 /// # Errors
 /// None can.
-fn can_serve(config: &Config, services: Services) -> Result<(), Failure> {
+pub(crate) fn can_serve(config: &Config, services: Services) -> Result<Vec<Idle>, Failure> {
     let served = config.served();
     let gateway = served.iter().any(|chain| chain.gateway);
     let explorer = served.iter().any(|chain| chain.explorer && ChainIndex::is_kept_of(chain.chain));
@@ -230,19 +242,17 @@ fn can_serve(config: &Config, services: Services) -> Result<(), Failure> {
         ),
     ];
     let asked = [services.gateway, services.explorer].into_iter().filter(|asked| *asked).count();
-    let idle: Vec<_> = idle.into_iter().filter(|(idle, ..)| *idle).collect();
+    let idle = idle.into_iter().filter(|(idle, ..)| *idle);
+    let idle: Vec<Idle> = idle.map(|(_, service, problem)| Idle { service, problem }).collect();
     if idle.len() == asked {
-        let problems: Vec<&str> = idle.iter().map(|(.., problem)| *problem).collect();
+        let problems: Vec<&str> = idle.iter().map(|idle| idle.problem).collect();
         return Err(Failure::new(format!(
             "{}: give [chain.X] with its nodes, in ./portolan.toml or in the file that --config \
              names",
             problems.join("; ")
         )));
     }
-    for (_, service, problem) in idle {
-        tracing::warn!(service, "{problem}; it listens and can answer nothing");
-    }
-    Ok(())
+    Ok(idle)
 }
 
 /// Opens the store of accounts, keys and usage; where its disk is full, in the room that was kept for

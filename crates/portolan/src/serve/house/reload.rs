@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 
 use super::super::explorers::Wanted;
 use super::super::reserve;
-use super::{ExplorerRoom, House, can_serve};
+use super::{ExplorerRoom, House, Idle, can_serve};
 use crate::config::Config;
 use crate::failure::Failure;
 
@@ -17,7 +17,7 @@ impl House {
     /// # Errors
     /// Something of it cannot be used; everything is as it was.
     pub(crate) async fn reload(&mut self, config: Config) -> Result<(), Failure> {
-        can_serve(&config, self.services)?;
+        let idle = can_serve(&config, self.services)?;
         let renewed = self.certificates.renewed()?;
         let prepared = self.chains().prepare(&config)?;
         let wanted = Wanted::of(&prepared);
@@ -25,6 +25,7 @@ impl House {
             tokio::task::block_in_place(|| room.indexes.check(&wanted))?;
         }
         // From here on nothing can fail.
+        idle.iter().for_each(Idle::tell);
         renewed.into_iter().for_each(listen::Renewed::put);
         self.meter.set_plans(config.plans());
         let services = self.chains().take(prepared);
