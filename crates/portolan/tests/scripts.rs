@@ -132,3 +132,36 @@ fn a_system_without_the_package_is_told_the_one_line() {
     assert!(said.contains("needs Rust 1.95 or newer"), "{said}");
     assert!(!told.contains("install"), "{told}");
 }
+
+#[test]
+fn a_program_is_released_stripped_with_its_line_tables_beside_it() {
+    if Command::new("objcopy").arg("--version").output().is_err() {
+        println!("skipped: there is no objcopy");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let source = dir.path().join("odd.rs");
+    fs::write(
+        &source,
+        "fn main() { println!(\"{}\", std::backtrace::Backtrace::force_capture()) }",
+    )
+    .unwrap();
+    let built = Command::new("rustc")
+        .args(["-C", "debuginfo=line-tables-only", "odd.rs"])
+        .current_dir(dir.path())
+        .status();
+    assert!(built.unwrap().success());
+    let program = dir.path().join("odd");
+    let size = |path: &Path| fs::metadata(path).unwrap().len();
+    let before = size(&program);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.ci/release");
+    let output = Command::new(script).arg(&program).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(size(&program) < before / 2, "{} of {before} bytes are left", size(&program));
+    let run =
+        |program: &Path| String::from_utf8(Command::new(program).output().unwrap().stdout).unwrap();
+    assert!(run(&program).contains("odd.rs:1"), "{}", run(&program));
+    // Without the file beside it, it runs all the same.
+    fs::remove_file(dir.path().join("odd.debug")).unwrap();
+    assert!(!run(&program).contains("odd.rs:1"));
+}
