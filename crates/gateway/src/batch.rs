@@ -2,6 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use chain::Dialect;
+use node::{CallId, Ids};
 
 use crate::answer::Expect;
 use crate::call::Call;
@@ -50,6 +51,15 @@ impl<'a> Batch<'a> {
         }
         out.put_u8(b']');
         out.freeze()
+    }
+
+    /// The ids of the calls in [`Batch::body`].
+    pub(crate) fn ids(&self, dialect: Dialect) -> Ids {
+        let ids = self
+            .calls
+            .iter()
+            .map(|call| CallId { id: call.id(), answered: call.is_answered(dialect) });
+        Ids::Batch(ids.collect())
     }
 
     /// What a node of `dialect` should answer to [`Batch::body`].

@@ -5,6 +5,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use chain::{Dialect, Heavy, Method};
+use node::Ids;
 
 use crate::envelope::Envelope;
 use crate::json::{Scan, unescape};
@@ -61,6 +62,16 @@ impl Call<'_> {
         let mut out = BytesMut::with_capacity(self.written_len());
         self.write(&mut out);
         out.freeze()
+    }
+
+    /// What the answer must bear.
+    pub(crate) fn ids(&self) -> Ids {
+        if self.method.path { Ids::None } else { Ids::One(self.id()) }
+    }
+
+    /// The raw id, if there is one.
+    pub(crate) fn id(&self) -> Option<Bytes> {
+        self.envelope.id.map(Bytes::copy_from_slice)
     }
 
     /// Does a node of `dialect` answer this call? Calls without an id may get no answer

@@ -150,6 +150,7 @@ impl<'a> Desk<'a> {
             resend: !batch.calls.iter().any(|call| call.method.send),
             path: None,
             body: batch.body(),
+            ids: batch.ids(dialect),
             expect: batch.expect(dialect),
             expect_of_old: batch.expect_of_old(dialect),
         };
@@ -219,6 +220,7 @@ impl<'a> Desk<'a> {
             resend: !call.method.send,
             path: path.then_some(call.method.name),
             body,
+            ids: call.ids(),
             expect: if path {
                 Expect::Path
             } else {
@@ -233,7 +235,7 @@ impl<'a> Desk<'a> {
     }
 
     fn is_split(&self) -> bool {
-        matches!(self.service.chain.dialect, chain::Dialect::Monerod | chain::Dialect::Zebrad)
+        !node::takes_batches(self.service.chain.dialect)
     }
 
     /// Refuses what monerod would refuse without reading it.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use node::{Cause, Node, NodeError, Pool, Route, Sent, Tried, Unusable, Weight};
+use node::{Cause, Ids, Node, NodeError, Pool, Route, Sent, Tried, Unusable, Weight};
 
 use crate::answer::{self, Expect, NoAnswer, Opened};
 use crate::refusal::Reason;
@@ -26,6 +26,8 @@ pub(crate) struct Errand<'a> {
     /// The method, if it is one of monerod's plain paths.
     pub(crate) path: Option<&'a str>,
     pub(crate) body: Bytes,
+    /// The ids of the calls in it, which the answer must bear.
+    pub(crate) ids: Ids,
     pub(crate) expect: Expect,
     /// What to expect of a Bitcoin Core that is too old to know notifications.
     pub(crate) expect_of_old: Option<Expect>,
@@ -98,7 +100,10 @@ async fn attempt(
     route: Route<'_>,
 ) -> Result<Opened, NoAnswer> {
     let lease = node.lease(errand.account, errand.weight).await.map_err(|_| NoAnswer::Busy)?;
-    let answer = node.send(lease, route, errand.body.clone()).await.map_err(NoAnswer::Node)?;
+    let answer = node
+        .send(lease, route, errand.body.clone(), errand.ids.clone())
+        .await
+        .map_err(NoAnswer::Node)?;
     let expect = match &errand.expect_of_old {
         Some(expect) if !node.speaks_v2() => expect,
         _ => &errand.expect,
@@ -178,7 +183,7 @@ fn reason_of(error: &NodeError) -> Reason {
         Cause::Broken => Reason::NodeUnavailable,
         Cause::TooLarge => Reason::ResponseTooLarge,
         Cause::Busy | Cause::SlowReader => Reason::NodeBusy,
-        Cause::Unauthorized | Cause::Malformed => Reason::NodeError,
+        Cause::Unauthorized | Cause::Malformed | Cause::Stray => Reason::NodeError,
     }
 }
 

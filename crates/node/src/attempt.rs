@@ -22,9 +22,11 @@ use hyper::body::Incoming;
 use crate::digest::Session;
 use crate::flow::{Flow, Opening};
 use crate::gate::Lease;
+use crate::ids::Ids;
 use crate::node::Node;
 use crate::wire::{Immediate, Wire};
-use crate::{Answer, AnswerBody, Cause, NodeError, Sent};
+use crate::witness::Witness;
+use crate::{Answer, AnswerBody, Cause, NodeError, Sent, says};
 
 /// Largest body of a 401 that is read so that the connection can be used again, in bytes.
 const LONGEST_REFUSAL: usize = 64 << 10;
@@ -34,17 +36,19 @@ pub(crate) struct Query {
     verb: Method,
     uri: Uri,
     body: Bytes,
+    /// What the answer must bear.
+    ids: Ids,
 }
 
 impl Query {
     /// A body for `uri`.
-    pub(crate) fn post(uri: Uri, body: Bytes) -> Query {
-        Query { verb: Method::POST, uri, body }
+    pub(crate) fn post(uri: Uri, body: Bytes, ids: Ids) -> Query {
+        Query { verb: Method::POST, uri, body, ids }
     }
 
     /// What there is at `uri`.
     pub(crate) fn get(uri: Uri) -> Query {
-        Query { verb: Method::GET, uri, body: Bytes::new() }
+        Query { verb: Method::GET, uri, body: Bytes::new(), ids: Ids::None }
     }
 
     fn has_body(&self) -> bool {
@@ -85,6 +89,12 @@ impl Node {
             match wire.exchange(request, attempt.deadline).await {
                 Ok(response) if response.status() == StatusCode::UNAUTHORIZED => {
                     wire = attempt.refused(wire, response, generation).await?;
+                }
+                // A path that is got may be closed to us while calls are open.
+                Ok(response)
+                    if response.status() == StatusCode::FORBIDDEN && attempt.query.has_body() =>
+                {
+                    return Err(attempt.forbidden(wire, response).await);
                 }
                 Ok(response) => return attempt.answered(wire, response, lease),
                 // Closed by the node while it was idle, before we wrote a byte.
@@ -135,15 +145,23 @@ impl Attempt<'_> {
     ) -> Result<Box<Wire>, NodeError> {
         let reused = wire.is_reused();
         let (head, body) = response.into_parts();
-        let wire = self.drain(wire, body).await;
+        let (wire, text) = self.drain(wire, body).await;
         let session = self.next_credentials(&head.headers, generation);
-        let session = session.ok_or_else(|| unauthorized(head.status).reused(reused))?;
+        let session = session.ok_or_else(|| unauthorized(head.status, &text).reused(reused))?;
         let mut wire = match wire {
             Some(wire) => wire,
             None => self.node.line.connection().await?,
         };
         wire.digest = session.or(wire.digest.take());
         Ok(wire)
+    }
+
+    async fn forbidden(&self, wire: Box<Wire>, response: Response<Incoming>) -> NodeError {
+        let reused = wire.is_reused();
+        let (head, body) = response.into_parts();
+        let (wire, text) = self.drain(wire, body).await;
+        wire.into_iter().for_each(|wire| self.node.line.put_back(wire));
+        unauthorized(head.status, &text).reused(reused)
     }
 
     /// `None`: nothing new can be presented. `Some(None)`: the header of the files as they are now.
@@ -170,19 +188,24 @@ impl Attempt<'_> {
     }
 
     /// Reads the body of a refusal, so that the connection can be used again if it is to live.
-    async fn drain(&self, mut wire: Box<Wire>, mut body: Incoming) -> Option<Box<Wire>> {
-        let mut left = LONGEST_REFUSAL;
+    /// Gives the connection in that case, and how the text begins.
+    async fn drain(&self, mut wire: Box<Wire>, mut body: Incoming) -> (Option<Box<Wire>>, Vec<u8>) {
+        let (mut left, mut text) = (LONGEST_REFUSAL, Vec::new());
         let reading = async {
             loop {
                 match poll_fn(|cx| wire.poll_data(&mut body, cx)).await {
-                    Some(Ok(data)) if data.len() <= left => left -= data.len(),
+                    Some(Ok(data)) if data.len() <= left => {
+                        left -= data.len();
+                        let room = says::LONGEST.saturating_sub(text.len());
+                        text.extend_from_slice(&data[..data.len().min(room)]);
+                    }
                     Some(_) => return false,
                     None => return true,
                 }
             }
         };
         let ended = tokio::time::timeout_at(self.deadline.into(), reading).await;
-        (ended == Ok(true) && wire.settle()).then_some(wire)
+        ((ended == Ok(true) && wire.settle()).then_some(wire), text)
     }
 
     fn answered(
@@ -194,10 +217,6 @@ impl Attempt<'_> {
         let reused = wire.is_reused();
         let (head, mut body) = response.into_parts();
         let length = body.size_hint().exact();
-        // A path that is got may be closed to us while calls are open.
-        if head.status == StatusCode::FORBIDDEN && self.query.has_body() {
-            return Err(unauthorized(head.status).reused(reused));
-        }
         if length.is_some_and(|length| length > self.node.flow_limits.response) {
             return Err(NodeError::answered(Cause::TooLarge).reused(reused));
         }
@@ -205,6 +224,9 @@ impl Attempt<'_> {
         match wire.read_immediate(&mut body) {
             Immediate::Broken(error) => {
                 Err(NodeError::answered(Cause::Broken).detail(error).reused(reused))
+            }
+            Immediate::Whole(bytes) if !self.query.ids.fit(self.node.chain().dialect, &bytes) => {
+                Err(NodeError::answered(Cause::Stray).reused(reused))
             }
             Immediate::Whole(bytes) => {
                 // The connection first: whoever gets the slot shall find it.
@@ -239,6 +261,7 @@ impl Attempt<'_> {
             lease,
             line: self.node.line.clone(),
             health: self.node.health.clone(),
+            witness: Witness::new(self.query.ids.clone(), self.node.chain().dialect),
             length,
             started: self.started,
         };
@@ -258,6 +281,10 @@ fn answer(
     Answer { status: head.status, length, close_delimited, reused_connection, body }
 }
 
-fn unauthorized(status: StatusCode) -> NodeError {
-    NodeError::answered(Cause::Unauthorized).detail(status)
+fn unauthorized(status: StatusCode, text: &[u8]) -> NodeError {
+    let refused = NodeError::answered(Cause::Unauthorized);
+    match says::refusal(status, text) {
+        Some(refusal) => refused.refusing(refusal),
+        None => refused.detail(status),
+    }
 }

@@ -5,17 +5,29 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use chain::Dialect;
+use futures_util::stream::{FuturesOrdered, StreamExt};
 use http::StatusCode;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::attempt::Query;
+use crate::ids::{CallId, Ids};
 use crate::node::{Node, Route};
-use crate::{CallError, RpcError, Weight, says_busy};
+use crate::{CallError, Cause, NodeError, RpcError, Weight, says};
+
+/// Calls of a split batch that are under way at once.
+const AT_ONCE: usize = 4;
+/// Largest answer to a probe or to `check`, in bytes. The largest due is a list of pending
+/// transactions, of which nothing is read.
+const PROBE_BYTES: u64 = 4 << 20;
+
+/// Ids of our calls: no two are alike, few customers' are like them, and dcrd's floats hold them.
+static NEXT_ID: AtomicU64 = AtomicU64::new(1 << 40);
 
 #[derive(Deserialize)]
 struct Envelope<'a> {
@@ -54,11 +66,13 @@ impl Node {
         Ok(result(status, &answer)?.to_owned())
     }
 
-    /// Makes many calls in one request, as `(method, params)`, and gives their results in the
-    /// same order, a node's error in its call's place.
+    /// Makes many calls, as `(method, params)`, and gives their results in the same order, a node's
+    /// error in its call's place.
     ///
-    /// The whole batch holds one slot. How long it may be is the caller's to bound: nodes of the
-    /// Core family take any length, and build the whole answer in memory.
+    /// One request that holds one slot where the node takes batches; where it takes none
+    /// ([`takes_batches`]), each call alone with its own slot, a few at once. How many calls there
+    /// may be is the caller's to bound: nodes of the Core family take any number, and build the
+    /// whole answer in memory.
     ///
     /// # Errors
     /// As for `call`; `Rpc` where the node refuses the batch as a whole, `Shape` where an answer
@@ -71,14 +85,50 @@ impl Node {
         if calls.is_empty() {
             return Ok(Vec::new());
         }
-        let mut body = String::from("[");
-        for (id, (method, params)) in calls.iter().enumerate() {
-            body.push_str(if id == 0 { "" } else { "," });
+        if !takes_batches(self.chain().dialect) {
+            return self.call_each(calls, weight).await;
+        }
+        let first = fresh_ids(calls.len());
+        let (mut body, mut ids) = (String::from("["), Vec::with_capacity(calls.len()));
+        for (id, (method, params)) in (first..).zip(calls) {
+            body.push_str(if id == first { "" } else { "," });
             self.write_envelope(&mut body, id, method.as_ref(), params.as_ref());
+            ids.push(CallId { id: Some(id.to_string().into()), answered: true });
         }
         body.push(']');
-        let (status, answer) = self.ask(Route::Rpc, body.into(), weight).await?;
-        results(status, &answer, calls.len())
+        let ids = Ids::Batch(ids.into());
+        let (status, answer) = self.ask(Route::Rpc, body.into(), ids, weight).await?;
+        results(status, &answer, first, calls.len())
+    }
+
+    /// The calls of a batch, each alone.
+    async fn call_each<M: AsRef<str>, P: AsRef<str>>(
+        self: &Arc<Node>,
+        calls: &[(M, P)],
+        weight: Weight,
+    ) -> Result<Vec<Result<Box<RawValue>, RpcError>>, CallError> {
+        let one = async |(method, params): &(M, P)| match self
+            .call(method.as_ref(), params.as_ref(), weight)
+            .await
+        {
+            Ok(result) => Ok(Ok(result)),
+            Err(CallError::Rpc { code, message }) => Ok(Err(RpcError { code, message })),
+            Err(error) => Err(error),
+        };
+        let mut answers = Vec::with_capacity(calls.len());
+        let mut under_way = FuturesOrdered::new();
+        for call in calls {
+            if under_way.len() == AT_ONCE
+                && let Some(answer) = under_way.next().await
+            {
+                answers.push(answer?);
+            }
+            under_way.push_back(one(call));
+        }
+        while let Some(answer) = under_way.next().await {
+            answers.push(answer?);
+        }
+        Ok(answers)
     }
 
     /// Calls `method` and gives the whole answer, which [`result`] reads.
@@ -88,7 +138,8 @@ impl Node {
         params: &str,
         weight: Weight,
     ) -> Result<(StatusCode, Bytes), CallError> {
-        self.ask(Route::Rpc, self.envelope(method, params), weight).await
+        let (body, ids) = self.envelope(method, params);
+        self.ask(Route::Rpc, body, ids, weight).await
     }
 
     /// Posts `body`, a JSON object, to a plain path of the node and gives the answer's body
@@ -102,7 +153,7 @@ impl Node {
         body: impl Into<Bytes>,
         weight: Weight,
     ) -> Result<Bytes, CallError> {
-        match self.ask(Route::Path(path), body.into(), weight).await? {
+        match self.ask(Route::Path(path), body.into(), Ids::None, weight).await? {
             (StatusCode::OK, answer) => Ok(answer),
             (status, _) => Err(CallError::Shape { status }),
         }
@@ -115,29 +166,44 @@ impl Node {
         method: &str,
         params: &str,
     ) -> Result<Box<RawValue>, CallError> {
-        let body = self.envelope(method, params);
-        let (status, answer) = self.ask_quietly(Route::Rpc, body).await?;
+        let (body, ids) = self.envelope(method, params);
+        let (status, answer) = self.ask_quietly(Route::Rpc, body, ids).await?;
         Ok(result(status, &answer)?.to_owned())
     }
 
-    /// Posts a body within the time limit of probes; gives status and body.
+    /// Posts a body within the limits of probes; gives status and body.
     pub(crate) async fn ask_quietly(
         self: &Arc<Node>,
         route: Route<'_>,
         body: Bytes,
+        ids: Ids,
+    ) -> Result<(StatusCode, Bytes), CallError> {
+        self.query_quietly(Query::post(self.uri(route)?, body, ids)).await
+    }
+
+    /// Gets a path within the limits of probes; gives status and body.
+    pub(crate) async fn get_quietly(
+        self: &Arc<Node>,
+        path: &str,
+    ) -> Result<(StatusCode, Bytes), CallError> {
+        self.query_quietly(Query::get(self.uri(Route::Path(path))?)).await
+    }
+
+    async fn query_quietly(
+        self: &Arc<Node>,
+        query: Query,
     ) -> Result<(StatusCode, Bytes), CallError> {
         let limit = self.probe_limit;
         let asking = async {
             let lease = self.lease(0, Weight::Internal).await?;
-            let query = Query::post(self.uri(route)?, body);
             let answer = self.attempt(lease, query, limit).await?;
-            let whole = answer.body.collect(self.flow_limits.response).await?;
+            let whole = answer.body.collect(PROBE_BYTES).await?;
             Ok((answer.status, whole))
         };
         let slack = Duration::from_millis(100);
         match tokio::time::timeout(limit + slack, asking).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(crate::NodeError::answered(crate::Cause::TimedOutWhole).into()),
+            Err(_) => Err(NodeError::answered(Cause::TimedOutWhole).into()),
         }
     }
 
@@ -145,22 +211,24 @@ impl Node {
         self: &Arc<Node>,
         route: Route<'_>,
         body: Bytes,
+        ids: Ids,
         weight: Weight,
     ) -> Result<(StatusCode, Bytes), CallError> {
         let lease = self.lease(0, weight).await?;
-        let answer = self.send(lease, route, body).await?;
+        let answer = self.send(lease, route, body, ids).await?;
         let whole = answer.body.collect(self.flow_limits.response).await?;
         self.credit();
         Ok((answer.status, whole))
     }
 
-    fn envelope(&self, method: &str, params: &str) -> Bytes {
+    fn envelope(&self, method: &str, params: &str) -> (Bytes, Ids) {
+        let id = fresh_ids(1);
         let mut text = String::new();
-        self.write_envelope(&mut text, 0, method, params);
-        text.into()
+        self.write_envelope(&mut text, id, method, params);
+        (text.into(), Ids::One(Some(id.to_string().into())))
     }
 
-    fn write_envelope(&self, text: &mut String, id: usize, method: &str, params: &str) {
+    fn write_envelope(&self, text: &mut String, id: u64, method: &str, params: &str) {
         let version = match self.chain().dialect {
             Dialect::Core | Dialect::LegacyCore | Dialect::Dcrd => "1.0",
             Dialect::Zebrad | Dialect::Geth | Dialect::Monerod => "2.0",
@@ -172,6 +240,20 @@ impl Node {
             r#"{{"jsonrpc":"{version}","id":{id},"method":{method},"params":{params}}}"#
         );
     }
+}
+
+/// Whether nodes of this dialect take several calls as an array: monerod takes none, and zebrad
+/// only such as say "2.0", which customers' calls need not.
+pub fn takes_batches(dialect: Dialect) -> bool {
+    match dialect {
+        Dialect::Core | Dialect::LegacyCore | Dialect::Dcrd | Dialect::Geth => true,
+        Dialect::Zebrad | Dialect::Monerod => false,
+    }
+}
+
+/// As many ids in a row as are asked for; the first of them.
+fn fresh_ids(count: usize) -> u64 {
+    NEXT_ID.fetch_add(count as u64, Ordering::Relaxed)
 }
 
 impl<'a> Envelope<'a> {
@@ -186,8 +268,11 @@ impl<'a> Envelope<'a> {
 
 /// The result in the answer to a call.
 pub(crate) fn result(status: StatusCode, answer: &[u8]) -> Result<&RawValue, CallError> {
-    if says_busy(status, answer) {
+    if says::says_busy(status, answer) {
         return Err(crate::Busy.into());
+    }
+    if let Some(refusal) = says::refusal(status, answer) {
+        return Err(NodeError::answered(Cause::Tls).refusing(refusal).into());
     }
     let envelope = serde_json::from_slice::<Envelope<'_>>(answer).ok();
     match envelope.and_then(|envelope| envelope.outcome()) {
@@ -196,10 +281,11 @@ pub(crate) fn result(status: StatusCode, answer: &[u8]) -> Result<&RawValue, Cal
     }
 }
 
-/// The results in the answer to a batch of `count` calls with the ids 0, 1, 2….
+/// The results in the answer to a batch of `count` calls whose ids go on from `first`.
 fn results(
     status: StatusCode,
     answer: &[u8],
+    first: u64,
     count: usize,
 ) -> Result<Vec<Result<Box<RawValue>, RpcError>>, CallError> {
     let shape = CallError::Shape { status };
@@ -210,8 +296,8 @@ fn results(
     if envelopes.len() != count {
         return Err(shape);
     }
-    let outcomes = envelopes.iter().enumerate().map(|(place, envelope)| {
-        if envelope.id != Some(place as u64) {
+    let outcomes = (first..).zip(&envelopes).map(|(id, envelope)| {
+        if envelope.id != Some(id) {
             return None;
         }
         Some(envelope.outcome()?.map(ToOwned::to_owned))
@@ -242,7 +328,7 @@ mod tests {
 
     #[test]
     fn batch_is_read_only_in_its_own_order() {
-        let read = |text: &str, count| results(StatusCode::OK, text.as_bytes(), count);
+        let read = |text: &str, count| results(StatusCode::OK, text.as_bytes(), 0, count);
         let good = r#"[{"result":"a","error":null,"id":0},
             {"result":null,"error":{"code":-5,"message":"No such"},"id":1},{"id":2,"result":null}]"#;
         let answers = read(good, 3).unwrap();

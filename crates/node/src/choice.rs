@@ -1,13 +1,16 @@
 //! Which node takes the next call.
 //!
 //! Facts come from `health`. Invariant: a node of another chain or one that is syncing is never
-//! chosen; one that is ejected or lags only where nothing better is left.
+//! chosen; one that refuses us, is ejected or lags only where nothing better is left.
 
 use std::sync::Arc;
 
 use crate::Unusable;
 use crate::health::Standing;
 use crate::node::Node;
+
+/// Standings of nodes that may be chosen.
+const USABLE: [Standing; 3] = [Standing::Unprobed, Standing::Ready, Standing::Refused];
 
 /// The nodes that a call was sent to already.
 #[derive(Clone, Debug, Default)]
@@ -43,8 +46,8 @@ pub(crate) fn choose(
     max_lag: u64,
     turn: usize,
 ) -> Result<Arc<Node>, Unusable> {
-    let usable =
-        |node: &&Arc<Node>| matches!(node.health.standing(), Standing::Unprobed | Standing::Ready);
+    let usable = |node: &&Arc<Node>| USABLE.contains(&node.health.standing());
+    let refuses = |node: &Node| node.health.standing() == Standing::Refused;
     let best_height = nodes.iter().filter(usable).filter_map(|node| node.height()).max();
     let lags = |node: &Node| match (node.height(), best_height) {
         (Some(height), Some(best)) => height.saturating_add(max_lag) < best,
@@ -55,14 +58,14 @@ pub(crate) fn choose(
     in_turn
         .filter(usable)
         .filter(|node| !tried.contains(node))
-        .min_by_key(|node| (node.health.is_ejected(), lags(node), node.in_flight()))
+        .min_by_key(|node| (refuses(node), node.health.is_ejected(), lags(node), node.in_flight()))
         .cloned()
         .ok_or_else(|| reason(nodes, tried))
 }
 
 fn reason(nodes: &[Arc<Node>], tried: &Tried) -> Unusable {
     let any = |wanted: &[Standing]| nodes.iter().any(|n| wanted.contains(&n.health.standing()));
-    if any(&[Standing::Unprobed, Standing::Ready]) {
+    if any(&USABLE) {
         return Unusable::NoneLeft;
     }
     match any(&[Standing::Syncing]) {

@@ -4,12 +4,12 @@
 //! header value that is marked sensitive, or inside a Digest response.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
@@ -27,6 +27,8 @@ pub(crate) struct Credentials {
     generation: AtomicU64,
     /// Time and length of the file when it was read.
     stamp: Mutex<Option<(SystemTime, u64)>>,
+    /// Why the file gave nothing when it was read.
+    unread: ArcSwapOption<String>,
 }
 
 /// What is presented with a request.
@@ -77,6 +79,7 @@ impl Credentials {
             current: ArcSwap::default(),
             generation: AtomicU64::new(0),
             stamp: Mutex::new(None),
+            unread: ArcSwapOption::empty(),
         };
         credentials.read_again();
         Ok(credentials)
@@ -90,6 +93,12 @@ impl Credentials {
     /// A number that tells whether what is presented changed since it was last asked for.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
+    }
+
+    /// The file that should hold our secret and does not, and why, as far as the last reading
+    /// showed. Path and the system's word; nothing of what a file holds.
+    pub(crate) fn unread(&self) -> Option<Arc<String>> {
+        self.unread.load_full()
     }
 
     /// Reads the file again if its time or length changed.
@@ -122,10 +131,7 @@ impl Credentials {
 
     fn present(&self) -> Presented {
         let mut presented = Presented { headers: self.bare.clone(), digest: None };
-        let file = |path| {
-            let text = fs::read_to_string(path).unwrap_or_default();
-            text.trim_end_matches(['\r', '\n']).to_owned()
-        };
+        let file = |path: &PathBuf| self.read(path);
         let (auth, user, password) = match &self.source {
             Source::Nothing => return presented,
             Source::Cookie(path) => {
@@ -143,6 +149,19 @@ impl Credentials {
             }
         }
         presented
+    }
+
+    /// The first line of a file; empty where there is none, which is noted.
+    fn read(&self, path: &Path) -> String {
+        let text = fs::read_to_string(path);
+        let problem = match &text {
+            Ok(text) if text.trim().is_empty() => Some("it is empty".to_owned()),
+            Ok(_) => None,
+            Err(error) => Some(error.to_string()),
+        };
+        self.unread
+            .store(problem.map(|problem| Arc::new(format!("{}: {problem}", path.display()))));
+        text.unwrap_or_default().trim_end_matches(['\r', '\n']).to_owned()
     }
 }
 
@@ -222,8 +241,14 @@ mod tests {
         let config = NodeConfig { cookie: Some(path.clone()), ..NodeConfig::new("http://n") };
         let credentials = Credentials::new(&config, "n").unwrap();
         assert_eq!(authorization(&credentials), None);
+        let unread = credentials.unread().unwrap();
+        assert!(unread.contains(".cookie: No such file"), "{unread}");
+        fs::write(&path, "\n").unwrap();
+        credentials.refresh();
+        assert!(credentials.unread().unwrap().ends_with("it is empty"));
         fs::write(&path, "__cookie__:abc").unwrap();
         credentials.refresh();
+        assert_eq!(credentials.unread(), None);
         assert_eq!(authorization(&credentials).unwrap(), "Basic X19jb29raWVfXzphYmM=");
     }
 

@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use http::StatusCode;
 use serde::Deserialize;
 
+use crate::says::Refusal;
+
 /// Why an attempt gave no answer, or only a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
@@ -26,12 +28,14 @@ pub enum Cause {
     TooLarge,
     /// Every slot stayed taken.
     Busy,
-    /// The node refused our credentials (401, 403).
+    /// The node refused us: our credentials (401), our address or its host name (403).
     Unauthorized,
     /// The reader of the answer was too slow while others waited.
     SlowReader,
     /// What came is not HTTP/1.
     Malformed,
+    /// What came is the answer to another call: its id is not the one that was sent.
+    Stray,
 }
 
 /// Whether the node may have seen the request.
@@ -54,12 +58,21 @@ pub struct NodeError {
     pub got_bytes: bool,
     /// The connection had served earlier calls: it may have died of old age.
     pub reused_connection: bool,
+    /// What the node gave to understand about us.
+    pub(crate) refusal: Option<Refusal>,
     detail: Option<Box<str>>,
 }
 
 impl NodeError {
     pub(crate) fn new(cause: Cause, sent: Sent) -> NodeError {
-        NodeError { cause, sent, got_bytes: false, reused_connection: false, detail: None }
+        NodeError {
+            cause,
+            sent,
+            got_bytes: false,
+            reused_connection: false,
+            refusal: None,
+            detail: None,
+        }
     }
 
     /// An error of a request that was not sent.
@@ -70,6 +83,11 @@ impl NodeError {
     /// An error after a byte of an answer came.
     pub(crate) fn answered(cause: Cause) -> NodeError {
         NodeError::new(cause, Sent::Maybe).got_bytes(true)
+    }
+
+    /// With what the node gave to understand.
+    pub(crate) fn refusing(self, refusal: Refusal) -> NodeError {
+        NodeError { refusal: Some(refusal), ..self }.detail(refusal)
     }
 
     pub(crate) fn detail(self, detail: impl fmt::Display) -> NodeError {
@@ -90,7 +108,7 @@ impl NodeError {
             Cause::Connect | Cause::Tls | Cause::TimedOutFirstByte | Cause::TimedOutWhole => true,
             // A connection that died while it was idle says nothing about the node.
             Cause::Broken => !self.reused_connection || self.got_bytes,
-            Cause::Unauthorized | Cause::Malformed => true,
+            Cause::Unauthorized | Cause::Malformed | Cause::Stray => true,
             Cause::TooLarge | Cause::Busy | Cause::SlowReader => false,
         }
     }
@@ -106,9 +124,10 @@ impl fmt::Display for NodeError {
             Cause::Broken => "the connection to the node broke",
             Cause::TooLarge => "the answer is too large",
             Cause::Busy => "the node has no free slot",
-            Cause::Unauthorized => "the node refused our credentials",
+            Cause::Unauthorized => "the node refuses us",
             Cause::SlowReader => "the answer was read too slowly while others waited",
             Cause::Malformed => "the node did not answer in HTTP/1",
+            Cause::Stray => "the node sent the answer to another call",
         })?;
         match &self.detail {
             Some(detail) => write!(f, ": {detail}"),

@@ -17,6 +17,7 @@ use crate::gate::Lease;
 use crate::health::Health;
 use crate::line::Line;
 use crate::wire::Wire;
+use crate::witness::Witness;
 use crate::{Cause, NodeError, PoolConfig};
 
 /// Limits of an answer's size, time and reader.
@@ -72,6 +73,7 @@ struct Reading {
     lease: Lease,
     line: Arc<Line>,
     health: Arc<Health>,
+    witness: Witness,
 }
 
 /// The time over which a reader is judged.
@@ -92,6 +94,7 @@ pub(crate) struct Opening {
     pub(crate) lease: Lease,
     pub(crate) line: Arc<Line>,
     pub(crate) health: Arc<Health>,
+    pub(crate) witness: Witness,
     pub(crate) length: Option<u64>,
     /// When the attempt began.
     pub(crate) started: Instant,
@@ -99,9 +102,9 @@ pub(crate) struct Opening {
 
 impl Flow {
     pub(crate) fn new(opening: Opening, limits: FlowLimits) -> Arc<Flow> {
-        let Opening { wire, body, first, lease, line, health, length, started } = opening;
+        let Opening { wire, body, first, lease, line, health, witness, length, started } = opening;
         Arc::new(Flow(Mutex::new(State {
-            reading: Some(Reading { wire, body, first, lease, line, health }),
+            reading: Some(Reading { wire, body, first, lease, line, health, witness }),
             error: None,
             waker: None,
             limits,
@@ -166,10 +169,7 @@ impl State {
                 self.fail(NodeError::answered(Cause::Broken).detail(error), true);
                 Poll::Ready(self.error.take().map(Err))
             }
-            None => {
-                self.finish();
-                Poll::Ready(None)
-            }
+            None => Poll::Ready(self.finish().err().map(Err)),
         }
     }
 
@@ -183,22 +183,33 @@ impl State {
         if let Some(remaining) = &mut self.remaining {
             *remaining = remaining.saturating_sub(bytes);
         }
-        let at_end = self
-            .reading
-            .as_ref()
-            .is_some_and(|reading| reading.first.is_empty() && reading.body.is_end_stream());
-        if at_end {
-            self.finish();
+        let Some(reading) = &mut self.reading else { return Ok(data) };
+        if !reading.witness.see(&data) {
+            return Err(self.disown());
+        }
+        if reading.first.is_empty() && reading.body.is_end_stream() {
+            self.finish()?;
         }
         Ok(data)
     }
 
-    fn finish(&mut self) {
+    /// Gives back connection and place, unless the answer was another call's.
+    fn finish(&mut self) -> Result<(), NodeError> {
+        if self.reading.as_mut().is_some_and(|reading| !reading.witness.end()) {
+            return Err(self.disown());
+        }
         if let Some(Reading { wire, line, lease, .. }) = self.reading.take() {
             // The connection first: whoever gets the slot shall find it.
             line.put_back(wire);
             drop(lease);
         }
+        Ok(())
+    }
+
+    /// Ends an answer to another call, and its connection with it.
+    fn disown(&mut self) -> NodeError {
+        self.fail(NodeError::answered(Cause::Stray), true);
+        self.error.take().unwrap_or_else(|| NodeError::answered(Cause::Stray))
     }
 
     fn fail(&mut self, error: NodeError, blamed: bool) {

@@ -26,12 +26,20 @@ pub enum Standing {
     Syncing,
     /// Another chain: never used.
     Foreign,
+    /// It answers, but refuses us: our credentials, our address, its host name. Used where nothing
+    /// better is left, since credentials may be mended at any time.
+    Refused,
 }
 
 impl Standing {
     fn from_byte(byte: u8) -> Standing {
-        [Standing::Unprobed, Standing::Ready, Standing::Syncing, Standing::Foreign]
-            [usize::from(byte.min(3))]
+        [
+            Standing::Unprobed,
+            Standing::Ready,
+            Standing::Syncing,
+            Standing::Foreign,
+            Standing::Refused,
+        ][usize::from(byte.min(4))]
     }
 }
 

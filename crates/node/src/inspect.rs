@@ -1,7 +1,8 @@
 //! Looks closely at one node for `check`: is it there, right and synced, which methods does it
 //! answer, and what is to be changed in its own configuration.
 //!
-//! What to advise stands in `inspect/advice.rs`. Invariant: nothing that is asked changes anything
+//! What to advise stands in `inspect/`: `reach` for nodes that do not answer us, `settings` and
+//! `advice` for those that do; `agreement` compares several. Invariant: nothing that is asked changes anything
 //! on the node or costs it much; a method is probed with parameters that it refuses, or that are
 //! its cheapest.
 
@@ -12,11 +13,17 @@ use bytes::Bytes;
 use chain::{Dialect, Method};
 use http::StatusCode;
 
+use crate::ids::Ids;
 use crate::node::{Node, Route};
 use crate::probe::probe;
-use crate::{CallError, NodeState, Standing};
+use crate::{CallError, Cause, NodeError, NodeState, Standing};
 
 mod advice;
+mod agreement;
+mod reach;
+mod settings;
+
+pub use agreement::{Disagreement, disagreements};
 
 /// JSON-RPC's "method not found".
 const NO_METHOD: i64 = -32601;
@@ -44,7 +51,16 @@ pub struct Offer {
 impl Inspection {
     /// The methods that the node does not answer.
     pub fn missing(&self) -> impl Iterator<Item = &'static str> {
-        self.offers.iter().filter(|offer| offer.there == Some(false)).map(|offer| offer.method)
+        self.that_are(Some(false))
+    }
+
+    /// The methods that could not be asked for without risk, or not just now.
+    pub fn unasked(&self) -> impl Iterator<Item = &'static str> {
+        self.that_are(None)
+    }
+
+    fn that_are(&self, there: Option<bool>) -> impl Iterator<Item = &'static str> {
+        self.offers.iter().filter(move |offer| offer.there == there).map(|offer| offer.method)
     }
 }
 
@@ -55,14 +71,15 @@ pub async fn inspect(node: &Arc<Node>) -> Inspection {
     let mut inspection =
         Inspection { state: state.clone(), offers: Vec::new(), advice: Vec::new() };
     if let Err(error) = outcome {
-        inspection.advice = advice::without_answer(node, &error);
+        inspection.advice = reach::without_answer(node, &error).await;
         return inspection;
     }
-    inspection.advice = advice::by_standing(node, &state);
+    inspection.advice = reach::unread_file(node);
+    inspection.advice.extend(advice::by_standing(node, &state));
     if matches!(state.standing, Standing::Ready | Standing::Syncing) && state.identity == Some(true)
     {
         inspection.offers = offers(node).await;
-        inspection.advice.extend(advice::by_settings(node).await);
+        inspection.advice.extend(settings::advice(node).await);
         inspection.advice.extend(advice::by_missing(node, &inspection));
     }
     state = node.state();
@@ -113,9 +130,11 @@ async fn answers(node: &Arc<Node>, method: &Method) -> Option<bool> {
     if method.path {
         let path = format!("/{}", method.name);
         let body = Bytes::from_static(params.as_bytes());
-        return match node.ask_quietly(Route::Path(&path), body).await {
+        return match node.ask_quietly(Route::Path(&path), body, Ids::None).await {
             Ok((StatusCode::NOT_FOUND, _)) => Some(false),
             Ok((StatusCode::OK, _)) => Some(true),
+            // More than is read.
+            Err(CallError::Node(NodeError { cause: Cause::TooLarge, .. })) => Some(true),
             _ => None,
         };
     }

@@ -4,18 +4,21 @@
 //! used first, an unused one is closed before the node would close it, and a connection that the
 //! node has closed is not handed out.
 
+use std::io;
+use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustls_pki_types::ServerName;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use crate::address::Address;
+use crate::says::Refusal;
 use crate::stream::Socket;
 use crate::wire::Wire;
-use crate::{Cause, NodeError};
+use crate::{Cause, NodeError, Sent};
 
 /// The connections to one node.
 pub(crate) struct Line {
@@ -110,24 +113,44 @@ impl Line {
     async fn connect(&self) -> Result<Box<Wire>, NodeError> {
         let tcp = timeout(self.connect_limit, self.tcp())
             .await
-            .map_err(|_| NodeError::unsent(Cause::Connect, "no answer in time"))?
-            .map_err(|error| NodeError::unsent(Cause::Connect, error))?;
+            .map_err(|_| NodeError::unsent(Cause::Connect, "no answer in time"))??;
         let Some((connector, name)) = &self.tls else {
             return Wire::open(Socket::Plain(tcp)).await;
         };
         let tls = timeout(self.connect_limit, connector.connect(name.clone(), tcp))
             .await
             .map_err(|_| NodeError::unsent(Cause::Tls, "no answer in time"))?
-            .map_err(|error| NodeError::unsent(Cause::Tls, error))?;
+            .map_err(|error| handshake_error(&error))?;
         Wire::open(Socket::Tls(Box::new(tls))).await
     }
 
-    async fn tcp(&self) -> std::io::Result<TcpStream> {
+    async fn tcp(&self) -> Result<TcpStream, NodeError> {
+        let failed = |error: io::Error| NodeError::unsent(Cause::Connect, error);
         let tcp = match self.address.ip() {
-            Some(ip) => TcpStream::connect((ip, self.address.port)).await?,
-            None => TcpStream::connect((self.address.host.as_str(), self.address.port)).await?,
+            Some(ip) => TcpStream::connect((ip, self.address.port)).await.map_err(failed)?,
+            None => TcpStream::connect(&self.resolved().await?[..]).await.map_err(failed)?,
         };
-        tcp.set_nodelay(true)?;
+        tcp.set_nodelay(true).map_err(failed)?;
         Ok(tcp)
+    }
+
+    async fn resolved(&self) -> Result<Vec<SocketAddr>, NodeError> {
+        let unknown =
+            || NodeError::new(Cause::Connect, Sent::Nothing).refusing(Refusal::NoSuchHost);
+        let found = lookup_host((self.address.host.as_str(), self.address.port)).await;
+        let found: Vec<SocketAddr> = found.map_err(|_| unknown())?.collect();
+        if found.is_empty() { Err(unknown()) } else { Ok(found) }
+    }
+}
+
+/// A peer that speaks plain HTTP answers a handshake in HTTP, or hangs up.
+fn handshake_error(error: &io::Error) -> NodeError {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    let garbled = matches!(inner, Some(rustls::Error::InvalidMessage(_)));
+    let hung_up = error.kind() == io::ErrorKind::UnexpectedEof
+        || error.kind() == io::ErrorKind::ConnectionReset;
+    match garbled || hung_up {
+        true => NodeError::new(Cause::Tls, Sent::Nothing).refusing(Refusal::SpeaksPlain),
+        false => NodeError::unsent(Cause::Tls, error),
     }
 }

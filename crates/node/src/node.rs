@@ -17,6 +17,7 @@ use crate::credentials::Credentials;
 use crate::flow::{FlowLimits, Flows};
 use crate::gate::{Gate, GateCaps, Lease, Weight};
 use crate::health::Health;
+use crate::ids::Ids;
 use crate::line::Line;
 use crate::rest::Rest;
 use crate::zmq::Publisher;
@@ -148,7 +149,8 @@ impl Node {
         self.gate.enter(account, weight).await
     }
 
-    /// Sends a request body and waits for the head of the answer.
+    /// Sends a request body and waits for the head of the answer. `ids` are those of the calls in
+    /// it.
     ///
     /// One attempt: a connection that the node closed while it was idle is replaced as long as
     /// nothing was written, and a 401 is answered once by a Digest response or by credentials
@@ -156,14 +158,16 @@ impl Node {
     ///
     /// # Errors
     /// See [`NodeError`]: whose fault it was and whether a resend is safe. 401 and 403 are
-    /// `Unauthorized`; every other status is an answer.
+    /// `Unauthorized`; every other status is an answer. An answer that bears other ids is `Stray`:
+    /// at once if it is small, else where its body ends or, if it begins with its id, begins.
     pub async fn send(
         &self,
         lease: Lease,
         route: Route<'_>,
         body: Bytes,
+        ids: Ids,
     ) -> Result<Answer, NodeError> {
-        let query = Query::post(self.uri(route)?, body);
+        let query = Query::post(self.uri(route)?, body, ids);
         let outcome = self.attempt(lease, query, self.first_byte).await;
         if outcome.as_ref().is_err_and(NodeError::blames_node) {
             self.health.call_failed();
@@ -272,6 +276,7 @@ impl Node {
             open_answers: self.gate.open_answers(),
             idle_connections: self.line.idle_connections(),
             note: facts.note.clone(),
+            unread_file: self.credentials.unread().map(|unread| unread.to_string()),
         }
     }
 

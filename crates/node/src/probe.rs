@@ -12,7 +12,8 @@ use serde::de::DeserializeOwned;
 
 use crate::health::{Health, Standing};
 use crate::node::Node;
-use crate::{CallError, Cause};
+use crate::says::Refusal;
+use crate::{CallError, Cause, NodeState, Sent};
 
 mod core;
 mod geth;
@@ -56,9 +57,10 @@ pub(crate) struct Identity {
 
 /// Probes `node` for ever.
 pub(crate) async fn keep_probing(node: Arc<Node>, interval: Duration) {
-    let mut until_identity = 0;
+    let (mut until_identity, mut unread) = (0, None);
     loop {
         node.credentials.refresh();
+        tell_of_file(&node, &mut unread);
         let known = probe(&node, until_identity == 0).await.is_ok_and(|known| known);
         until_identity = match known {
             true if until_identity == 0 => IDENTITY_EVERY,
@@ -78,18 +80,42 @@ pub(crate) async fn probe(node: &Arc<Node>, ask_identity: bool) -> Result<bool, 
     let known = match look(node, ask_identity).await {
         Ok((sight, identity)) => Ok(note_sight(&node.health, sight, identity, ask_identity)),
         Err(error) => {
-            note_failure(&node.health, &error);
+            note_failure(node, &error);
             Err(error)
         }
     };
     let state = node.state();
     if state.word() != before {
-        let (chain, host) = (node.chain().slug, node.host());
-        let note = state.note.as_deref();
-        tracing::info!(chain, node = host, state = state.word(), note, "a node changed its state");
+        tell_of_change(node, &state);
     }
     node.health.probed.send_replace(true);
     known
+}
+
+/// An outage is a warning, so is every state that calls cannot go on in.
+fn tell_of_change(node: &Node, state: &NodeState) {
+    let (chain, host, word) = (node.chain().slug, node.host(), state.word());
+    let note = state.note.as_deref();
+    match state.is_trouble() {
+        true => tracing::warn!(chain, node = host, state = word, note, "a node changed its state"),
+        false => tracing::info!(chain, node = host, state = word, note, "a node changed its state"),
+    }
+}
+
+/// Says once that a file of credentials cannot be read, and that it can be again.
+fn tell_of_file(node: &Node, told: &mut Option<Arc<String>>) {
+    let unread = node.credentials.unread();
+    if unread == *told {
+        return;
+    }
+    let (chain, host) = (node.chain().slug, node.host());
+    match &unread {
+        Some(file) => {
+            tracing::warn!(chain, node = host, %file, "credentials of a node cannot be read");
+        }
+        None => tracing::info!(chain, node = host, "credentials of a node can be read again"),
+    }
+    *told = unread;
 }
 
 async fn look(
@@ -115,6 +141,20 @@ async fn look(
         Dialect::Monerod => monerod::identity(node).await?,
     };
     Ok((sight, Some(identity)))
+}
+
+/// The hash of the node's block at `height`; nothing where it has none.
+///
+/// # Errors
+/// There was no answer.
+pub(crate) async fn hash_at(node: &Arc<Node>, height: u64) -> Result<Option<String>, CallError> {
+    match node.chain().dialect {
+        Dialect::Core | Dialect::LegacyCore | Dialect::Zebrad | Dialect::Dcrd => {
+            core::block_hash(node, height).await
+        }
+        Dialect::Geth => geth::block_hash(node, height).await,
+        Dialect::Monerod => monerod::block_hash(node, height).await,
+    }
 }
 
 /// An answer is a sight whatever it says; no answer is an error.
@@ -177,7 +217,8 @@ fn note_identity(health: &Health, identity: Identity) {
     });
 }
 
-fn note_failure(health: &Health, error: &CallError) {
+fn note_failure(node: &Node, error: &CallError) {
+    let health = &node.health;
     let CallError::Node(failed) = error else {
         // Every slot taken, by the node's word or ours: it lives.
         return;
@@ -186,9 +227,24 @@ fn note_failure(health: &Health, error: &CallError) {
         return;
     }
     health.probe_failed();
+    let hung_up = node.chain().dialect == Dialect::Zebrad
+        && failed.cause == Cause::Broken
+        && failed.sent == Sent::Maybe
+        && !failed.got_bytes
+        && !failed.reused_connection;
+    let refused = hung_up || failed.cause == Cause::Unauthorized;
+    if refused {
+        health.set_standing(Standing::Refused);
+    } else if health.standing() == Standing::Refused {
+        health.set_standing(Standing::Unprobed);
+    }
     health.change_facts(|facts| {
-        facts.reachable = Some(failed.got_bytes);
-        facts.note = Some(shortened(failed.to_string()));
+        // Whoever does not speak our language is not there for us.
+        facts.reachable = Some((failed.got_bytes || hung_up) && failed.cause != Cause::Tls);
+        facts.note = Some(shortened(match hung_up {
+            true => Refusal::HungUp.to_string(),
+            false => failed.to_string(),
+        }));
     });
 }
 

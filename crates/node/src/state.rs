@@ -31,6 +31,8 @@ pub struct NodeState {
     pub idle_connections: usize,
     /// What is wrong with it, for people.
     pub note: Option<String>,
+    /// The file of our credentials that could not be read: its path and why.
+    pub unread_file: Option<String>,
 }
 
 impl NodeState {
@@ -43,12 +45,18 @@ impl NodeState {
     pub fn word(&self) -> &'static str {
         match self.standing {
             Standing::Foreign => "wrong chain",
+            Standing::Refused => "refused",
             _ if self.reachable == Some(false) => "unreachable",
             Standing::Syncing => "syncing",
             _ if self.ejected => "ejected",
             Standing::Ready => "ready",
             Standing::Unprobed => "unprobed",
         }
+    }
+
+    /// Whether that is something an operator has to look after.
+    pub(crate) fn is_trouble(&self) -> bool {
+        !matches!(self.word(), "ready" | "syncing")
     }
 
     /// Whether calls may go to it.

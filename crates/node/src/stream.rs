@@ -1,17 +1,23 @@
 //! The byte stream to a node, plain or TLS, which knows how much went either way.
 //!
-//! Opening it is left to `line`. Invariant: the counters never lag behind the bytes, so that "not
-//! a byte was written" can be said with certainty.
+//! Opening it is left to `line`. Invariants: the counters never lag behind the bytes, so that "not
+//! a byte was written" can be said with certainty; no request is written over bytes that the node
+//! sent before it.
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
+
+/// First bytes of an alert and of a handshake (RFC 8446, section 5.1). No HTTP begins with these.
+const TLS_RECORDS: [u8; 2] = [0x15, 0x16];
 
 /// A byte stream with counters.
 pub(crate) struct Stream {
@@ -30,6 +36,10 @@ pub(crate) enum Socket {
 pub(crate) struct Progress {
     written: AtomicU64,
     read: AtomicU64,
+    /// The next write begins an exchange, and nothing may have come before it.
+    silence_is_due: AtomicBool,
+    /// The node answered a request in the clear with a record of TLS.
+    spoke_tls: AtomicBool,
 }
 
 impl Progress {
@@ -40,12 +50,41 @@ impl Progress {
     pub(crate) fn read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
+
+    /// Lets the next write fail, before a byte of it goes out, if the node has sent anything or
+    /// closed the connection until then.
+    pub(crate) fn demand_silence(&self) {
+        self.silence_is_due.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the node's first byte was one of TLS, where we do not speak it.
+    pub(crate) fn spoke_tls(&self) -> bool {
+        self.spoke_tls.load(Ordering::Relaxed)
+    }
+
+    fn note_first(&self, byte: u8) {
+        self.spoke_tls.store(TLS_RECORDS.contains(&byte), Ordering::Relaxed);
+    }
 }
 
 impl Stream {
     pub(crate) fn new(socket: Socket) -> (Stream, Arc<Progress>) {
         let progress = Arc::new(Progress::default());
         (Stream { socket, progress: Arc::clone(&progress) }, progress)
+    }
+
+    /// Looks past tokio at the socket itself: what arrived a moment ago may not have been told to
+    /// the runtime yet.
+    fn is_silent(&self) -> bool {
+        if !self.progress.silence_is_due.swap(false, Ordering::Relaxed) {
+            return true;
+        }
+        let tcp = match &self.socket {
+            Socket::Plain(tcp) => tcp,
+            Socket::Tls(tls) => tls.get_ref().0,
+        };
+        let outcome = SockRef::from(tcp).peek(&mut [MaybeUninit::uninit()]);
+        outcome.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
     fn count_written(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -67,7 +106,13 @@ impl AsyncRead for Stream {
             Socket::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
             Socket::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
         };
-        self.progress.read.fetch_add((buf.filled().len() - before) as u64, Ordering::Relaxed);
+        let fresh = &buf.filled()[before..];
+        let earlier = self.progress.read.fetch_add(fresh.len() as u64, Ordering::Relaxed);
+        if earlier == 0
+            && let Some(first) = fresh.first()
+        {
+            self.progress.note_first(*first);
+        }
         outcome
     }
 }
@@ -78,6 +123,9 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if !self.is_silent() {
+            return Poll::Ready(Err(unasked()));
+        }
         let outcome = match &mut self.socket {
             Socket::Plain(tcp) => Pin::new(tcp).poll_write(cx, bytes),
             Socket::Tls(tls) => Pin::new(tls).poll_write(cx, bytes),
@@ -90,6 +138,9 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if !self.is_silent() {
+            return Poll::Ready(Err(unasked()));
+        }
         let outcome = match &mut self.socket {
             Socket::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, slices),
             Socket::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, slices),
@@ -117,4 +168,8 @@ impl AsyncWrite for Stream {
             Socket::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
         }
     }
+}
+
+fn unasked() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the node spoke or hung up while nothing was asked")
 }

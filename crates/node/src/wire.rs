@@ -23,6 +23,7 @@ use hyper_util::rt::TokioIo;
 use tokio::time::Sleep;
 
 use crate::digest::Session;
+use crate::says::Refusal;
 use crate::stream::{Progress, Socket, Stream};
 use crate::{Cause, NodeError, Sent};
 
@@ -83,6 +84,10 @@ impl Wire {
         deadline: Instant,
     ) -> Result<Response<Incoming>, NodeError> {
         let (written, read) = (self.progress.written(), self.progress.read());
+        if self.used {
+            // A new connection may get a session ticket of TLS at any time.
+            self.progress.demand_silence();
+        }
         self.alarm.as_mut().reset(deadline.into());
         // Not counted against the task's budget: a channel that is not ready for lack of budget
         // would wake the waker that does nothing.
@@ -103,7 +108,13 @@ impl Wire {
         outcome.map_err(|error| {
             let got_bytes = self.progress.read() != read;
             let sent = if self.progress.written() == written { Sent::Nothing } else { Sent::Maybe };
-            head_error(error, sent).got_bytes(got_bytes).reused(self.used)
+            let error = match error {
+                Some(error) if error.is_parse() && self.progress.spoke_tls() => {
+                    NodeError::new(Cause::Tls, sent).refusing(Refusal::SpeaksTls)
+                }
+                error => head_error(error, sent),
+            };
+            error.got_bytes(got_bytes).reused(self.used)
         })
     }
 

@@ -111,6 +111,14 @@ pub(crate) async fn keep_listening(node: Arc<Node>, woken: watch::Sender<u64>) {
     }
 }
 
+/// Connects and subscribes once, to see whether somebody publishes there.
+pub(crate) async fn greet(publisher: &Publisher) -> io::Result<()> {
+    let mut peer = BufReader::new(publisher.connect().await?);
+    timeout(HANDSHAKE_LIMIT, subscribe(&mut peer))
+        .await
+        .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+}
+
 /// Listens until the connection ends.
 async fn listen(
     publisher: &Publisher,

@@ -32,7 +32,7 @@ async fn status_and_bytes_pass_unchanged() {
     let server = Scripted::answering(|heard| with_status("500 Oops", &heard.text())).await;
     let (_pool, node) = lone(&server);
     let lease = node.lease(1, Weight::Light).await.unwrap();
-    let answer = node.send(lease, Route::Rpc, odd.into()).await.unwrap();
+    let answer = node.send(lease, Route::Rpc, odd.into(), node::Ids::None).await.unwrap();
     assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
     assert_eq!(answer.length, Some(odd.len() as u64));
     assert!(!answer.close_delimited);

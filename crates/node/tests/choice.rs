@@ -32,7 +32,7 @@ async fn moody() -> (Scripted, Arc<Mood>) {
                     return;
                 }
                 let network = chain::find("btc").unwrap().network("regtest").unwrap();
-                peer.say(match method.as_str() {
+                peer.say(heard.echo(match method.as_str() {
                     "getblockchaininfo" => {
                         let height = mood.height.load(Ordering::SeqCst);
                         result(&format!("{{\"blocks\":{height},\"headers\":{height}}}"))
@@ -42,7 +42,7 @@ async fn moody() -> (Scripted, Arc<Mood>) {
                         result("{\"version\":280000,\"subversion\":\"/Satoshi:28.0.0/\"}")
                     }
                     _ => ok("1"),
-                })
+                }))
                 .await;
             }
         }

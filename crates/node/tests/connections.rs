@@ -30,7 +30,7 @@ async fn empty_body_has_a_length_too() {
     let server = Scripted::answering(|_| ok("1")).await;
     let (_pool, node) = lone(&server);
     let lease = node.lease(1, node::Weight::Light).await.unwrap();
-    node.send(lease, node::Route::Rpc, bytes::Bytes::new()).await.unwrap();
+    node.send(lease, node::Route::Rpc, bytes::Bytes::new(), node::Ids::None).await.unwrap();
     assert_eq!(server.heard()[0].header("content-length").unwrap(), "0");
 }
 
@@ -220,7 +220,10 @@ async fn many_calls_at_once_keep_their_answers_apart() {
             for round in 0..50 {
                 let text = format!("[{number},{round}]");
                 let lease = node.lease(number, node::Weight::Light).await.unwrap();
-                let sent = node.send(lease, node::Route::Rpc, text.clone().into()).await.unwrap();
+                let sent = node
+                    .send(lease, node::Route::Rpc, text.clone().into(), node::Ids::None)
+                    .await
+                    .unwrap();
                 assert_eq!(sent.body.collect(100).await.unwrap(), text);
             }
         });

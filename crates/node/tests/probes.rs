@@ -237,13 +237,14 @@ async fn zebrad_is_recognised() {
 async fn dcrd_is_recognised_over_connections_that_close() {
     let server = Scripted::start(|mut peer| async move {
         let heard = peer.hear().await.unwrap();
+        let id = heard.id().unwrap();
         let json = match heard.method().as_str() {
             "getblockchaininfo" => "{\"blocks\":262,\"headers\":262,\"syncheight\":262,\"initialblockdownload\":false,\"difficulty\":545259519}".to_owned(),
             "getblockhash" => genesis("dcr", "simnet"),
             "version" => "{\"dcrd\":{\"versionstring\":\"2.2.0-pre\"},\"dcrdjsonrpcapi\":{\"versionstring\":\"8.3.0\"}}".to_owned(),
             other => panic!("asked {other}"),
         };
-        peer.say(format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n{{\"jsonrpc\":\"1.0\",\"result\":{json},\"error\":null,\"id\":0}}\n")).await;
+        peer.say(format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n{{\"jsonrpc\":\"1.0\",\"result\":{json},\"error\":null,\"id\":{id}}}\n")).await;
         peer.close().await;
     })
     .await;

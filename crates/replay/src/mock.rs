@@ -1,6 +1,7 @@
-//! The cheapest node there can be: one fixed answer to everything, every call counted.
+//! The cheapest node there can be: one answer to everything, every call counted.
 //!
-//! For load tests and benchmarks: it parses no more than it must. Invariant: a request that was
+//! For load tests and benchmarks: it parses no more than it must. A call's id takes the place of
+//! the answer's, unless that is told off. Invariant: a request that was
 //! read whole is counted exactly once, before its answer is written.
 
 use std::collections::HashMap;
@@ -27,8 +28,11 @@ pub struct MockOptions {
     pub tls: Option<Tls>,
     /// The HTTP status.
     pub status: u16,
-    /// The body, the same each time.
+    /// The body, the same each time but for the id.
     pub answer: Bytes,
+    /// Puts the id of a single call in the place of an `"id":1` at the end of `answer`, as a node
+    /// does, which costs a parse.
+    pub echo_ids: bool,
     /// How the end of the body is told.
     pub framing: Framing,
     /// How long it waits before it answers.
@@ -38,13 +42,14 @@ pub struct MockOptions {
 }
 
 impl Default for MockOptions {
-    /// Answers `{"result":1,"error":null,"id":1}` at once.
+    /// Answers `{"result":1,"error":null,"id":1}` at once, with the call's id.
     fn default() -> Self {
         MockOptions {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             tls: None,
             status: 200,
             answer: Bytes::from_static(b"{\"result\":1,\"error\":null,\"id\":1}\n"),
+            echo_ids: true,
             framing: Framing::Length,
             delay: None,
             count_ids: false,
@@ -53,8 +58,8 @@ impl Default for MockOptions {
 }
 
 impl MockOptions {
-    /// Answers a valid legacy envelope of exactly `size` bytes, its newline included; the shortest
-    /// possible is 35 bytes.
+    /// Answers a valid legacy envelope of exactly `size` bytes to a call whose id is one digit, its
+    /// newline included; the shortest possible is 35 bytes.
     pub fn of_size(size: usize) -> MockOptions {
         let (open, close) = (r#"{"result":""#, "\",\"error\":null,\"id\":1}\n");
         let filling = "0".repeat(size.saturating_sub(open.len() + close.len()));
@@ -118,6 +123,18 @@ struct FixedNode {
 }
 
 impl FixedNode {
+    /// The answer, with the id of the call in `body`.
+    fn echoed(&self, body: &[u8]) -> Option<Chunks> {
+        const ID: &[u8] = b"\"id\":1}";
+        let answer = &self.options.answer;
+        let at = answer.len() - answer.iter().rev().take(64).count();
+        let place = at + answer[at..].windows(ID.len()).rposition(|part| part == ID)?;
+        let raw = json::value(body).ok()?;
+        let (_, id) = json::members(raw)?.into_iter().find(|(name, _)| name == "id")?;
+        let (before, after) = (place + ID.len() - 2, place + ID.len() - 1);
+        Some(Chunks::default().shared(answer.slice(..before)).own(id).shared(answer.slice(after..)))
+    }
+
     fn count_ids(&self, body: &[u8]) {
         let raw = json::value(body).unwrap_or("null");
         let calls = json::items(raw).unwrap_or_else(|| vec![raw]);
@@ -138,7 +155,8 @@ impl Node for FixedNode {
         if self.options.count_ids {
             self.count_ids(&request.body);
         }
-        let body = Chunks::default().shared(self.options.answer.clone());
+        let echoed = self.options.echo_ids.then(|| self.echoed(&request.body)).flatten();
+        let body = echoed.unwrap_or_else(|| Chunks::default().shared(self.options.answer.clone()));
         let mut reply = Reply::new(self.options.status, "application/json", body);
         reply.framing = self.options.framing;
         reply.delay = self.options.delay;

@@ -5,7 +5,9 @@ use replay::{Mock, MockOptions};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).ok_or("usage: mock-node ADDRESS")?.parse()?;
-    let mock = Mock::start(MockOptions { listen: address, ..MockOptions::default() }).await?;
+    // The load's calls all have the id 1.
+    let options = MockOptions { listen: address, echo_ids: false, ..MockOptions::default() };
+    let mock = Mock::start(options).await?;
     println!("{}", mock.url());
     std::future::pending::<()>().await;
     Ok(())

@@ -11,4 +11,5 @@ mod live;
 mod recordings;
 mod refusals;
 mod rig;
+mod strays;
 mod trouble;

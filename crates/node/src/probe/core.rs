@@ -75,7 +75,9 @@ pub(super) async fn identity(node: &Arc<Node>, height: u64) -> Result<Identity, 
         && height >= u64::from(fork.height)
     {
         let what = format!("block {}", fork.height);
-        right = block_hash(node, fork.height).await?.map(|hash| same(&what, &hash, fork.hash));
+        right = block_hash(node, u64::from(fork.height))
+            .await?
+            .map(|hash| same(&what, &hash, fork.hash));
     }
     if let (Some(Ok(())), Some(agents)) = (&right, network.user_agent) {
         right = version.as_deref().map(|found| {
@@ -102,7 +104,7 @@ async fn version(node: &Arc<Node>) -> Result<(Option<String>, u64), CallError> {
     })
 }
 
-async fn block_hash(node: &Arc<Node>, height: u32) -> Result<Option<String>, CallError> {
+pub(super) async fn block_hash(node: &Arc<Node>, height: u64) -> Result<Option<String>, CallError> {
     let answer = node.call_quietly("getblockhash", &format!("[{height}]")).await;
     let hash = optional(answer.and_then(|raw| read::<String>(&raw)))?;
     Ok(hash.filter(|hash| is_hash(hash)))

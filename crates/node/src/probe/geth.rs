@@ -33,7 +33,7 @@ pub(super) async fn identity(node: &Arc<Node>) -> Result<Identity, CallError> {
     let network = node.network();
     let answer = node.call_quietly("web3_clientVersion", "[]").await;
     let version = optional(answer.and_then(|raw| read::<String>(&raw)))?;
-    let mut right = genesis(node).await?.map(|hash| match network.genesis {
+    let mut right = block_hash(node, 0).await?.map(|hash| match network.genesis {
         Some(expected) => same("the genesis block", &hash, expected),
         None => Ok(()),
     });
@@ -48,8 +48,9 @@ pub(super) async fn identity(node: &Arc<Node>) -> Result<Identity, CallError> {
     Ok(Identity { right, version, version_number: 0 })
 }
 
-async fn genesis(node: &Arc<Node>) -> Result<Option<String>, CallError> {
-    let answer = node.call_quietly("eth_getBlockByNumber", r#"["0x0",false]"#).await;
+pub(super) async fn block_hash(node: &Arc<Node>, height: u64) -> Result<Option<String>, CallError> {
+    let params = format!(r#"["{height:#x}",false]"#);
+    let answer = node.call_quietly("eth_getBlockByNumber", &params).await;
     let header = optional(answer.and_then(|raw| read::<Header>(&raw)))?;
     Ok(header.map(|header| header.hash).filter(|hash| is_hash(hash)))
 }

@@ -71,6 +71,12 @@ pub(super) async fn identity(node: &Arc<Node>) -> Result<Identity, CallError> {
     Ok(Identity { right, version, version_number: 0 })
 }
 
+pub(super) async fn block_hash(node: &Arc<Node>, height: u64) -> Result<Option<String>, CallError> {
+    let answer = node.call_quietly("on_get_block_hash", &format!("[{height}]")).await;
+    let hash = optional(answer.and_then(|raw| read::<String>(&raw)))?;
+    Ok(hash.filter(|hash| is_hash(hash)))
+}
+
 async fn info(node: &Arc<Node>) -> Result<Info, CallError> {
     read(&node.call_quietly("get_info", "{}").await?)
 }

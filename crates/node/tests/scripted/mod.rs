@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use node::{Answer, Node, NodeConfig, NodeError, Pool, PoolConfig, Route, Tried, Weight};
+use node::{Answer, Ids, Node, NodeConfig, NodeError, Pool, PoolConfig, Route, Tried, Weight};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -40,6 +40,24 @@ impl Heard {
 
     pub fn text(&self) -> String {
         String::from_utf8(self.body.clone()).unwrap()
+    }
+
+    /// The raw id of a JSON-RPC call.
+    pub fn id(&self) -> Option<String> {
+        let call: serde_json::Value = serde_json::from_slice(&self.body).ok()?;
+        call.get("id").map(ToString::to_string)
+    }
+
+    /// An answer of `result` or `rpc_error`, with the id of this call in the place of their 0.
+    pub fn echo(&self, answer: Vec<u8>) -> Vec<u8> {
+        let Some(id) = self.id() else { return answer };
+        let Ok(text) = String::from_utf8(answer.clone()) else { return answer };
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { return answer };
+        let own = body.replace("\"id\":0}", &format!("\"id\":{id}}}"));
+        let (old, new) = (body.len().to_string(), own.len().to_string());
+        let head =
+            head.replace(&format!("Content-Length: {old}"), &format!("Content-Length: {new}"));
+        format!("{head}\r\n\r\n{own}").into_bytes()
     }
 
     /// The method of a JSON-RPC call.
@@ -156,7 +174,7 @@ impl Scripted {
             let answer = answer.clone();
             async move {
                 while let Some(heard) = peer.hear().await {
-                    let bytes = answer(&heard);
+                    let bytes = heard.echo(answer(&heard));
                     peer.say(bytes).await;
                 }
             }
@@ -245,7 +263,8 @@ pub const CALL: &str = r#"{"jsonrpc":"1.0","id":1,"method":"getblockcount","para
 /// One call of account 1.
 pub async fn send(node: &Arc<Node>) -> Result<Answer, NodeError> {
     let lease = node.lease(1, Weight::Light).await?;
-    node.send(lease, Route::Rpc, Bytes::from_static(CALL.as_bytes())).await
+    let ids = Ids::One(Some(Bytes::from_static(b"1")));
+    node.send(lease, Route::Rpc, Bytes::from_static(CALL.as_bytes()), ids).await
 }
 
 /// One call, read to its end.
