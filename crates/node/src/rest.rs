@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use chain::{Dialect, Hash32};
+use chain::Dialect;
+use chain::utxo::Header;
 use http::StatusCode;
 use serde_json::value::RawValue;
 
@@ -20,8 +21,6 @@ use crate::call::result;
 use crate::node::Node;
 use crate::{Busy, CallError, Cause, NodeError, Weight, says_busy};
 
-/// Bytes of a block header, whose hash is the block's.
-const HEADER_BYTES: usize = 80;
 /// As which Core family nodes refuse a verbosity that is no boolean (Dogecoin Core before 1.14.7).
 const WANTS_BOOLEAN: &str = "not a boolean";
 
@@ -156,14 +155,12 @@ impl Node {
         matches!(self.chain().dialect, Dialect::Core | Dialect::LegacyCore)
     }
 
-    /// Whether bytes begin with the header of this block. Other dialects have other headers.
+    /// Whether bytes begin with the header of this block. Where the format is not known here, that
+    /// is left to who reads it.
     fn is_block(&self, block: &[u8], hash: &str) -> bool {
-        if !self.may_have_rest() {
-            return true;
-        }
-        let header = block.get(..HEADER_BYTES);
-        header
-            .is_some_and(|header| Hash32::sha256d(&[header]).to_string().eq_ignore_ascii_case(hash))
+        let Some(format) = &self.chain().format else { return true };
+        Header::at_front(block, format)
+            .is_ok_and(|(header, _)| header.hash.to_string().eq_ignore_ascii_case(hash))
     }
 }
 

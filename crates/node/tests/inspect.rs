@@ -95,8 +95,83 @@ async fn monerod_is_asked_nothing_that_it_would_take_amiss() {
     assert_eq!(found.missing().collect::<Vec<_>>(), ["get_outs"]);
     let unknown = found.offers.iter().find(|offer| offer.method == "send_raw_transaction").unwrap();
     assert_eq!(unknown.there, None);
+    let unasked: Vec<_> = found.unasked().collect();
+    assert!(unasked.contains(&"send_raw_transaction") && !unasked.contains(&"get_outs"));
     assert!(server.heard().iter().all(|heard| heard.path() != "/send_raw_transaction"));
     assert!(found.advice.iter().any(|advice| advice.contains("restricted")));
+}
+
+#[tokio::test]
+async fn rest_news_queue_and_pruning_are_looked_at() {
+    let zmq = r#"[{"type":"pubhashblock","address":"tcp://127.0.0.1:28332","hwm":1000}]"#;
+    let (server, found) = inspected("ltc", "regtest", move |method, heard| match method {
+        "getzmqnotifications" => result(zmq),
+        "rest/chaininfo.json" => with_status("404 Not Found", ""),
+        "getblockchaininfo" => result("{\"blocks\":5,\"headers\":5,\"pruned\":true}"),
+        _ => litecoind(method, heard),
+    })
+    .await;
+    for wanted in ["rest=1", "tcp://127.0.0.1:28332", "rpcworkqueue=64", "prune=0"] {
+        assert!(found.advice.iter().any(|one| one.contains(wanted)), "{wanted}: {found:?}");
+    }
+    assert!(!found.advice.iter().any(|advice| advice.contains("txindex=1")), "{found:?}");
+    // With zmq set to where nobody publishes, that is said.
+    let config =
+        NodeConfig { zmq: Some("tcp://127.0.0.1:1".into()), ..NodeConfig::new(server.url()) };
+    let found = inspect(&pool("ltc", "regtest", vec![config]).pick(&Tried::new()).unwrap()).await;
+    assert!(found.advice.iter().any(|advice| advice.contains("is not heard")), "{found:?}");
+    // Bitcoin Core has a long queue and its REST.
+    let (_server, found) = inspected("btc", "regtest", |method, heard| match method {
+        "rest/chaininfo.json" => ok("{}"),
+        "getnetworkinfo" => result("{\"version\":300000,\"subversion\":\"/Satoshi:30.0.0/\"}"),
+        "getblockhash" if heard.text().contains("[0]") => {
+            let network = chain::find("btc").unwrap().network("regtest").unwrap();
+            result(&format!("\"{}\"", network.genesis.unwrap()))
+        }
+        _ => litecoind(method, heard),
+    })
+    .await;
+    let none = ["rest=1", "rpcworkqueue", "prune"];
+    assert!(
+        none.iter().all(|word| found.advice.iter().all(|one| !one.contains(word))),
+        "{found:?}"
+    );
+}
+
+/// A node whose block at each height is what `block` says.
+async fn with_blocks(height: u64, block: impl Fn(u64) -> u8 + Send + Sync + 'static) -> Scripted {
+    Scripted::answering(move |heard| match heard.method().as_str() {
+        "getblockchaininfo" => result(&format!("{{\"blocks\":{height},\"headers\":{height}}}")),
+        "getblockhash" => {
+            let call: serde_json::Value = serde_json::from_slice(&heard.body).unwrap();
+            let at = call["params"][0].as_u64().unwrap();
+            result(&format!("\"{}\"", format!("{:02x}", block(at)).repeat(32)))
+        }
+        _ => rpc_error(-32601, "Method not found"),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn nodes_of_one_chain_that_disagree_are_named() {
+    let servers = [
+        with_blocks(100, |_| 1).await,
+        with_blocks(101, |_| 1).await,
+        with_blocks(100, |height| if height > 99 { 2 } else { 1 }).await,
+        with_blocks(103, |height| if height > 50 { 3 } else { 1 }).await,
+    ];
+    let nodes = servers.iter().map(|server| NodeConfig::new(server.url())).collect();
+    let pool = pool("btc", "regtest", nodes);
+    for node in pool.nodes() {
+        inspect(&node).await;
+    }
+    let found = node::disagreements(&pool.nodes()).await;
+    let told: Vec<(usize, bool)> = found.iter().map(|one| (one.place, one.deep)).collect();
+    assert_eq!(told, [(2, false), (3, true)], "{found:?}");
+    assert!(found[0].text.contains("fork") && found[0].text.contains("block 100"), "{found:?}");
+    let first = servers[0].address.to_string();
+    assert!(found[1].text.contains("block 94") && found[1].text.contains(&first), "{found:?}");
+    assert!(node::disagreements(&pool.nodes()[..2]).await.is_empty());
 }
 
 #[tokio::test]

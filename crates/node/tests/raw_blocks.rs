@@ -282,3 +282,31 @@ async fn live_node_answers_a_batch_in_order() {
     assert!(node.call_batch(none, Weight::Internal).await.unwrap().is_empty());
     assert_eq!(PoolConfig::default().route_retry, Duration::from_secs(300));
 }
+
+#[tokio::test]
+async fn recorded_zebrad_and_dcrd_give_their_blocks_as_hex() {
+    for (slug, network, flag) in [("zec", "regtest", ",0]"), ("dcr", "simnet", ",false]")] {
+        let replay = replay::Replay::start(slug, replay::ReplayOptions::default()).await.unwrap();
+        let pool = pool(slug, network, vec![NodeConfig::new(replay.url())]);
+        let node = pool.pick(&Tried::new()).unwrap();
+        let mut blocks = 0;
+        for line in replay::recorded(slug).unwrap() {
+            let Some(hash) =
+                line.params().strip_suffix(flag).filter(|_| line.method() == "getblock")
+            else {
+                continue;
+            };
+            let Some(recorded) = line.result() else { continue };
+            replay.set_phase(line.phase());
+            let hash = hash.trim_matches(['[', '"']);
+            if hash.len() != 64 {
+                // What dcrd makes of a short one.
+                continue;
+            }
+            let raw = node.raw_block(hash).await.unwrap();
+            assert_eq!(recorded, format!("\"{}\"", const_hex::encode(&raw)).as_bytes(), "{hash}");
+            blocks += 1;
+        }
+        assert!(blocks > 100, "{slug}: {blocks}");
+    }
+}

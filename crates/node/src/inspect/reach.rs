@@ -119,7 +119,8 @@ fn tls(dialect: Dialect) -> &'static str {
              the certificate anew with --altdnsnames"
         }
         _ => {
-            "set ca to the authority that signed the node's certificate, or server_name to its name"
+            "set ca to the authority that signed the node's certificate, or server_name to its \
+             name; where it speaks plain HTTP, write http:// in url"
         }
     }
 }

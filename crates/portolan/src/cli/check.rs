@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use node::{Inspection, Node, Pool, inspect};
+use node::{Inspection, Node, Pool, disagreements, inspect};
 use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -38,6 +38,8 @@ struct Finding {
     methods: usize,
     /// Methods of the set that it does not answer.
     missing: Vec<&'static str>,
+    /// Methods of the set that cannot be asked for without doing something.
+    unasked: Vec<&'static str>,
     /// What to change, in the node's configuration or in ours.
     advice: Vec<String>,
 }
@@ -66,6 +68,7 @@ pub(crate) fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> 
 
 async fn ask(served: Vec<Served>) -> Result<Vec<Finding>, Failure> {
     let mut asked = JoinSet::new();
+    let mut pools = Vec::with_capacity(served.len());
     for one in served {
         let pool = Pool::new(one.chain, one.network, one.pool)
             .map_err(|error| Failure::new(format!("chain.{}: {error}", one.chain.slug)))?;
@@ -73,10 +76,34 @@ async fn ask(served: Vec<Served>) -> Result<Vec<Finding>, Failure> {
             let (place, pool) = (asked.len(), Arc::clone(&pool));
             asked.spawn(async move { (place, finding(&pool, &node).await) });
         }
+        pools.push(pool);
     }
     let mut findings = asked.join_all().await;
     findings.sort_by_key(|(place, _)| *place);
-    Ok(findings.into_iter().map(|(_, finding)| finding).collect())
+    let mut findings: Vec<Finding> = findings.into_iter().map(|(_, finding)| finding).collect();
+    let mut of_pool = &mut findings[..];
+    for pool in pools {
+        let nodes = pool.nodes();
+        let (own, others) = of_pool.split_at_mut(nodes.len());
+        compare(&nodes, own).await;
+        of_pool = others;
+    }
+    Ok(findings)
+}
+
+/// Names nodes of one chain that have other blocks than the first of it.
+async fn compare(nodes: &[Arc<Node>], findings: &mut [Finding]) {
+    let fit = |place: &usize| findings[*place].right_chain == Some(true);
+    let places: Vec<usize> = (0..nodes.len()).filter(fit).collect();
+    if places.len() < 2 {
+        return;
+    }
+    let nodes: Vec<Arc<Node>> = places.iter().map(|place| Arc::clone(&nodes[*place])).collect();
+    for one in timeout(LONGEST, disagreements(&nodes)).await.unwrap_or_default() {
+        let finding = &mut findings[places[one.place]];
+        finding.ok &= !one.deep;
+        finding.advice.push(one.text);
+    }
 }
 
 async fn finding(pool: &Pool, node: &Arc<Node>) -> Finding {
@@ -99,6 +126,7 @@ async fn finding(pool: &Pool, node: &Arc<Node>) -> Finding {
         version: state.version.clone(),
         methods: inspection.offers.iter().filter(|offer| offer.there == Some(true)).count(),
         missing: inspection.missing().collect(),
+        unasked: inspection.unasked().collect(),
         advice: inspection.advice,
     }
 }
@@ -119,7 +147,10 @@ fn people(findings: &[Finding]) -> String {
             },
             finding.height.map_or_else(dash, |height| height.to_string()),
             finding.version.clone().unwrap_or_else(dash),
-            format!("{} of {set}", finding.methods),
+            match finding.unasked.len() {
+                0 => format!("{} of {set}", finding.methods),
+                unasked => format!("{} of {set}, {unasked} not asked", finding.methods),
+            },
         ]
     };
     let head = ["chain", "network", "node", "state", "right chain", "height", "version", "methods"];
