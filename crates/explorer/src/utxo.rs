@@ -69,7 +69,10 @@ pub(crate) async fn answer(
     }
     let ask = Ask::of(question, network, format)?;
     // Not before the request was read: what is malformed is so at any time.
-    let loading = || Refusal::unavailable("the first load of the index is running", 30);
+    let loading = || {
+        let running = "the first load of the index is running";
+        Refusal::unavailable(index.standing().waits_for.unwrap_or(running), 30)
+    };
     let view = index.view().ok_or_else(loading)?;
     let desk = Desk { network, format, view, tier: Tier::Cached };
     if ask.is_small() {

@@ -20,6 +20,8 @@ pub struct Standing {
     pub mempool_count: u64,
     /// Why nothing more is connected, if that is so.
     pub stopped: Option<String>,
+    /// What of its nodes is waited for, if that is so.
+    pub waits_for: Option<&'static str>,
     /// How far the first load has to go, while it runs.
     pub first_load: Option<FirstLoad>,
 }

@@ -146,6 +146,31 @@ impl Pool {
         states
     }
 
+    /// What stands in the way of every call, as far as probes have seen; none where a node is well.
+    /// Fit to be shown to anybody.
+    pub fn hindrance(&self) -> Option<&'static str> {
+        let states = self.states();
+        let any = |wanted: fn(&NodeState) -> bool| states.iter().any(wanted);
+        if any(|state| state.usable() && state.reachable == Some(true)) {
+            return None;
+        }
+        Some(match () {
+            () if any(|state| state.standing == Standing::Refused) => {
+                "nothing can be read from its node: it refuses us"
+            }
+            () if any(|state| state.word() == "syncing") => {
+                "nothing can be read from its node: it is syncing"
+            }
+            () if any(|state| state.reachable == Some(false)) => {
+                "nothing can be read from its node: it cannot be reached"
+            }
+            () if any(|state| state.standing == Standing::Foreign) => {
+                "nothing can be read from its node: it is one of another chain"
+            }
+            () => "nothing can be read from its node: it was not heard yet",
+        })
+    }
+
     /// Waits until every node was probed once, whichever way it ended.
     pub async fn probed(&self) {
         for node in self.nodes() {

@@ -36,6 +36,10 @@ pub struct NodeState {
 }
 
 impl NodeState {
+    /// What [`NodeState::word`] may say.
+    pub const WORDS: [&str; 7] =
+        ["ready", "unprobed", "syncing", "unreachable", "refused", "ejected", "wrong chain"];
+
     /// Whether it is syncing or warming up.
     pub fn syncing(&self) -> bool {
         self.standing == Standing::Syncing

@@ -13,7 +13,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use program::{Folder, LONG, Running, call, http, wait};
-use replay::{Replay, ReplayOptions};
+use replay::{Mock, MockOptions, Replay, ReplayOptions};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -159,6 +159,59 @@ fn health_and_metrics_tell_what_is_so() {
     assert_eq!(draining.json()["draining"], true);
     let answer = call(gateway, "btc", &key, TIP);
     assert_eq!((answer.status, answer.header("connection")), (200, Some("close")));
+    assert!(serving.wait().success());
+}
+
+#[test]
+fn node_that_refuses_us_is_told_everywhere_in_one_word() {
+    let (_runtime, node) = {
+        let runtime = Runtime::new().unwrap();
+        let options = MockOptions { status: 401, answer: "".into(), ..MockOptions::default() };
+        let node = runtime.block_on(Mock::start(options)).unwrap();
+        (runtime, node)
+    };
+    let folder = Folder::with("");
+    let cookie = folder.path().join("gone/.cookie");
+    let chain = format!(
+        "[chain.btc]\nnetwork = \"regtest\"\nnodes = [{{ url = \"{}\", cookie = {cookie:?} }}]\n",
+        node.url()
+    );
+    folder.configure(&config(0, &[], &chain));
+    let mut serving = folder.start(&["serve"]);
+    let metrics = serving.address("metrics and health listen");
+    let explorer = serving.address("the explorer listens");
+    let page = wait("the probe", || {
+        let page = http(metrics, "GET", "/readyz", "", "")?;
+        (page.json()["chains"][0]["nodes"][0]["state"] == "refused").then_some(page)
+    });
+    assert_eq!((page.status, &page.json()["chains"][0]["usable"]), (503, &Value::Bool(false)));
+    assert!(page.body.contains("the node answered 401") && !page.body.contains(".cookie"));
+    let text = http(metrics, "GET", "/metrics", "", "").unwrap().body;
+    let rows = [
+        r#"portolan_node_usable{chain="btc",node="0"} 0"#,
+        r#"portolan_node_state{chain="btc",node="0",state="refused"} 1"#,
+        r#"portolan_node_state{chain="btc",node="0",state="ready"} 0"#,
+    ];
+    assert!(rows.iter().all(|row| text.contains(row)), "{text}");
+    let log = serving.wait_for_log("state=\"refused\"");
+    let line = |word: &str| log.lines().find(|line| line.contains(word)).unwrap().to_owned();
+    assert!(line("state=\"refused\"").contains("WARN"), "{log}");
+    let unread = line("cannot be read");
+    assert!(unread.contains("WARN") && unread.contains(cookie.to_str().unwrap()), "{unread}");
+    assert!(unread.contains("No such file or directory"), "{unread}");
+    // The explorer says what it waits for.
+    folder.json(&["account", "add", "shop"]);
+    let key = folder.json(&["key", "add", "shop"])["key"].as_str().unwrap().to_owned();
+    wait("the explorer's word", || {
+        let answer = program::ask(explorer, "/api/v1/btc/blocks", &key);
+        assert_eq!(answer.status, 503, "{answer:?}");
+        answer.body.contains("it refuses us").then_some(())
+    });
+    let said = folder.run(&["check"]);
+    assert_eq!(said.code, 1);
+    assert!(said.out.contains("refused") && said.out.contains("the node answered 401"), "{said:?}");
+    assert!(said.out.contains(cookie.to_str().unwrap()), "{said:?}");
+    serving.signal("TERM");
     assert!(serving.wait().success());
 }
 

@@ -153,6 +153,14 @@ impl<F: Family> Index<F> {
         }
     }
 
+    /// Says what of the nodes is waited for, or that nothing is.
+    pub(crate) fn set_waits_for(&self, waits_for: Option<&'static str>) {
+        let standing = self.standing.load();
+        if standing.waits_for != waits_for {
+            self.stand(Standing { waits_for, ..Standing::clone(&standing) });
+        }
+    }
+
     pub(crate) fn end_asked(&self) -> watch::Receiver<bool> {
         self.end.subscribe()
     }

@@ -32,7 +32,9 @@ impl<F: Family> Keeper<F> {
         let mut spare: Option<Arc<Node>> = None;
         loop {
             match self.pool.pick(&tried) {
-                Ok(node) if node.state().standing == Probed::Unprobed => tried.add(&node),
+                Ok(node) if matches!(node.state().standing, Probed::Unprobed | Probed::Refused) => {
+                    tried.add(&node);
+                }
                 Ok(node) if self.is_passed_over(&node) => {
                     tried.add(&node);
                     spare.get_or_insert(node);

@@ -115,6 +115,7 @@ impl<F: Family> Round<F> {
     /// How long to wait after a round that came to its end, and whether news may cut that short.
     fn after(&mut self, pass: Pass) -> (Duration, bool) {
         self.told = None;
+        self.keeper.index.set_waits_for(None);
         self.waits.forget();
         match pass {
             Pass::Moved | Pass::Unfinished => (AT_ONCE, true),
@@ -150,7 +151,16 @@ impl<F: Family> Round<F> {
 
     /// Logs a trouble once, and what stands in the way of every block also in the standing.
     fn tell(&mut self, trouble: &Trouble) {
-        let (text, stopped) = (trouble.to_string(), trouble.stops());
+        let waits_for = match trouble {
+            Trouble::NoNode | Trouble::Upstream(_) => self.keeper.pool.hindrance(),
+            _ => None,
+        };
+        self.keeper.index.set_waits_for(waits_for);
+        let text = match (trouble, waits_for) {
+            (Trouble::NoNode, Some(waits_for)) => waits_for.to_owned(),
+            _ => trouble.to_string(),
+        };
+        let stopped = trouble.stops();
         if self.told.as_ref() != Some(&text) {
             let chain = self.keeper.slug();
             match trouble {

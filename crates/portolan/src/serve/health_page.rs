@@ -129,10 +129,20 @@ fn nodes(pools: &[Arc<Pool>]) -> Registry {
     let height = gauge("portolan_node_height_blocks", "Height of the node's best block");
     let in_flight =
         gauge("portolan_node_in_flight_calls", "Calls that hold a slot or wait for one");
+    let states = IntGaugeVec::new(
+        Opts::new("portolan_node_state", "1 for the state that the node is in"),
+        &["chain", "node", "state"],
+    )
+    .expect("the name and the labels are valid");
+    registry.register(Box::new(states.clone())).expect("each name is registered once");
     for pool in pools {
         for (place, state) in pool.states().iter().enumerate() {
             let place = place.to_string();
             let labels = [pool.chain().slug, place.as_str()];
+            for word in NodeState::WORDS {
+                let labels = [pool.chain().slug, place.as_str(), word];
+                states.with_label_values(&labels).set((word == state.word()).into());
+            }
             usable.with_label_values(&labels).set(is_usable(state).into());
             in_flight.with_label_values(&labels).set(wide(state.in_flight));
             if let Some(blocks) = state.height {
