@@ -16,7 +16,7 @@ use crate::members::{Items, Members, last_member};
 /// The ids of the calls in a request body.
 #[derive(Clone, Debug, Default)]
 pub enum Ids {
-    /// The answer has no id: a plain path.
+    /// The answer has no id: a plain path, or REST.
     #[default]
     None,
     /// One call, with its raw id if it has one.
@@ -46,6 +46,7 @@ impl Ids {
                 .is_none_or(|item| Word::of(item).id.is_none()),
             (Ids::Batch(calls), Some(b'{')) => is_word_on(dialect, calls, answer),
             (Ids::Batch(calls), Some(b'[')) => fit_all(dialect, calls, answer),
+            (Ids::None, Some(b'{')) => self.fit_head(dialect, answer),
             // A text of the HTTP layer has no id.
             _ => true,
         }
@@ -53,7 +54,12 @@ impl Ids {
 
     /// Whether the beginning of an answer may belong to one to these calls.
     pub(crate) fn fit_head(&self, dialect: Dialect, head: &[u8]) -> bool {
-        let Ids::One(sent) = self else { return true };
+        let sent = match self {
+            Ids::One(sent) => sent,
+            // monerod's paths answer with members of their own, its JSON-RPC begins with the id.
+            Ids::None => return dialect != Dialect::Monerod || id_at_head(head).is_none(),
+            Ids::Batch(_) => return true,
+        };
         id_at_head(head)
             .is_none_or(|found| echoes(dialect, sent.as_deref(), found) || is_no_id(dialect, found))
     }
@@ -72,9 +78,9 @@ fn fits_one(dialect: Dialect, sent: Option<&[u8]>, answer: &[u8]) -> bool {
         return true;
     }
     let word = Word::of(answer);
-    word.id.is_none_or(|found| {
-        echoes(dialect, sent, found) || (is_no_id(dialect, found) && word.is_error)
-    })
+    // Of monerod it may be the answer of a path.
+    let Some(found) = word.id else { return dialect != Dialect::Monerod || !word.is_other };
+    echoes(dialect, sent, found) || (is_no_id(dialect, found) && word.is_error)
 }
 
 /// Whether an object is a node's refusal of a whole batch: an error, of no call or of one of these.
@@ -104,18 +110,25 @@ struct Word<'a> {
     id: Option<&'a [u8]>,
     is_error: bool,
     is_result: bool,
+    /// There are members, and none of them is one of JSON-RPC.
+    is_other: bool,
 }
 
 impl<'a> Word<'a> {
     fn of(answer: &'a [u8]) -> Word<'a> {
-        let mut word = Word::default();
+        let (mut word, mut is_rpc) = (Word::default(), false);
         for (name, value) in Members::of(answer).into_iter().flatten() {
             match name {
                 b"id" => word.id = Some(value),
                 b"error" => word.is_error = value != b"null",
                 b"result" => word.is_result = value != b"null",
-                _ => {}
+                b"jsonrpc" => {}
+                _ => {
+                    word.is_other = !is_rpc;
+                    continue;
+                }
             }
+            (is_rpc, word.is_other) = (true, false);
         }
         word
     }

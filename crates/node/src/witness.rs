@@ -28,7 +28,7 @@ impl Witness {
 
     /// Takes the next piece; `false` if the answer is another call's.
     pub(crate) fn see(&mut self, piece: &Bytes) -> bool {
-        if matches!(self.ids, Ids::None) {
+        if matches!(self.ids, Ids::None) && self.dialect != Dialect::Monerod {
             return true;
         }
         let before = self.bytes;

@@ -109,6 +109,18 @@ fn what_has_no_id_is_let_through() {
 }
 
 #[test]
+fn answers_of_paths_and_calls_of_monerod_are_told_apart() {
+    let called = b"{\r\n  \"id\": \"5\",\r\n  \"jsonrpc\": \"2.0\",\r\n  \"result\": {}\r\n}";
+    let path = b"{\r\n  \"height\": 9,\r\n  \"status\": \"OK\"\r\n}";
+    let sent = one("\"5\"");
+    assert!(sent.fit(Dialect::Monerod, called) && !Ids::None.fit(Dialect::Monerod, called));
+    assert!(Ids::None.fit(Dialect::Monerod, path) && !sent.fit(Dialect::Monerod, path));
+    let cut = b"{\r\n  \"jsonrpc\": \"2.0\",\r\n  \"result\": {";
+    assert!(sent.fit(Dialect::Monerod, cut), "what is cut off is for others to see");
+    assert!(Ids::None.fit(Dialect::Core, b"{\"id\":1}"), "REST");
+}
+
+#[test]
 fn batches_are_compared_place_by_place() {
     let answer = |ids: &[&str]| {
         let items: Vec<String> = ids
