@@ -134,17 +134,22 @@ async fn connection_close_is_obeyed() {
 
 #[tokio::test]
 async fn unasked_bytes_on_an_idle_connection_close_it() {
-    let server = Scripted::start(|mut peer| async move {
-        while peer.hear().await.is_some() {
-            peer.say(ok("1")).await;
-            tokio::time::sleep(millis(10)).await;
-            peer.say(ok("666")).await;
+    let (said, mut is_said) = tokio::sync::mpsc::channel(8);
+    let server = Scripted::start(move |mut peer| {
+        let said = said.clone();
+        async move {
+            while peer.hear().await.is_some() {
+                peer.say(ok("1")).await;
+                tokio::time::sleep(millis(10)).await;
+                peer.say(ok("666")).await;
+                let _ = said.send(()).await;
+            }
         }
     })
     .await;
     let (_pool, node) = lone(&server);
     call(&node).await.unwrap();
-    tokio::time::sleep(millis(40)).await;
+    is_said.recv().await.unwrap();
     let answer = send(&node).await.unwrap();
     assert!(!answer.reused_connection);
     assert_eq!(answer.body.collect(10).await.unwrap(), "1");
