@@ -6,6 +6,7 @@
 
 mod bundles;
 mod digest;
+mod extension;
 mod kind;
 mod plain;
 mod shielded;
@@ -162,11 +163,12 @@ impl<'a> Transaction<'a> {
         self.raw.len()
     }
 
-    /// Bytes where one of a witness counts a quarter (BIP 141), without extension data. Where
-    /// there are no such witnesses, all bytes.
+    /// Bytes where one of a witness counts a quarter (BIP 141). Of extension data only what it
+    /// will take outside of the extension, as the node has it. Where there are no such witnesses,
+    /// all bytes.
     pub fn vsize(&self) -> usize {
         match &self.more {
-            More::Plain(plain) => plain.vsize(self.raw),
+            More::Plain(plain) => plain.vsize(self),
             More::Shielded(_) | More::Staked(_) => self.raw.len(),
         }
     }

@@ -323,6 +323,10 @@ fn entry(
         }
     }
     record.count(value_in);
+    // What it leaves is hidden with all else of it (decision U6).
+    if transaction.is_extension_only() {
+        record.fee = None;
+    }
     Ok(Some(Entry {
         record,
         inputs,

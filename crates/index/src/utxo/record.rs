@@ -28,7 +28,7 @@ pub struct TransactionRecord {
     pub txid: Hash32,
     /// What it is for.
     pub kind: Kind,
-    /// Version, signed as nodes print it.
+    /// Version; some nodes print its bits without a sign ([`chain::utxo::Format`]).
     pub version: i32,
     /// Height or time before which it was not valid.
     pub lock_time: u32,

@@ -2,7 +2,7 @@
 
 use chain::Hash32;
 use index::Tier;
-use index::utxo::View;
+use index::utxo::{TransactionView, View};
 use serde_json::{Value, json};
 use testkit::{Litecoind, Login};
 
@@ -28,6 +28,17 @@ async fn address(node: &Litecoind, name: &str, kind: &str) -> String {
 async fn mine(node: &Litecoind, blocks: u32) {
     let to = address(node, "test", "bech32").await;
     wallet(node, "test", "generatetoaddress", json!([blocks, to])).await;
+}
+
+/// A waiting transaction is of the node's own size, and so is the pool.
+async fn waits_as_the_node_says(node: &Litecoind, view: &View, txid: &str) -> TransactionView {
+    let id: Hash32 = txid.parse().unwrap();
+    let waits = view.transaction(&id).unwrap().unwrap();
+    let entry = wallet(node, "test", "getmempoolentry", json!([txid])).await;
+    assert_eq!(entry["vsize"], waits.record.vsize, "{txid}: {entry} {waits:?}");
+    let pool = wallet(node, "test", "getmempoolinfo", json!([])).await;
+    assert_eq!(pool["bytes"], view.mempool().unwrap().bytes(), "{pool}");
+    waits
 }
 
 /// Every fee of every block, none of them below nothing.
@@ -65,8 +76,8 @@ async fn extension_blocks_are_followed() {
     for amount in [10, 5] {
         let sent = wallet(&node, "test", "sendtoaddress", json!([inside, amount])).await;
         caught_up(&node, &follower).await;
-        let txid: Hash32 = sent.as_str().unwrap().parse().unwrap();
-        let waits = follower.view().transaction(&txid).unwrap().unwrap();
+        let txid = sent.as_str().unwrap();
+        let waits = waits_as_the_node_says(&node, &follower.view(), txid).await;
         assert!(waits.record.fee.unwrap() >= 0, "{waits:?}");
         mine(&node, 1).await;
     }
@@ -78,13 +89,19 @@ async fn extension_blocks_are_followed() {
     let mut paid = Vec::new();
     for kind in ["legacy", "bech32", "p2sh-segwit"] {
         let outside = address(&node, "test", kind).await;
-        wallet(&node, "inside", "sendtoaddress", json!([outside, 1.5])).await;
+        let sent = wallet(&node, "inside", "sendtoaddress", json!([outside, 1.5])).await;
         caught_up(&node, &follower).await;
+        let txid = sent.as_str().unwrap();
+        let waits = waits_as_the_node_says(&node, &follower.view(), txid).await;
+        assert_eq!((waits.record.fee, waits.record.value_in), (None, Some(0)), "{waits:?}");
         mine(&node, 1).await;
         paid.push(outside);
     }
     let other = address(&node, "test", "mweb").await;
-    wallet(&node, "inside", "sendtoaddress", json!([other, 2])).await;
+    let sent = wallet(&node, "inside", "sendtoaddress", json!([other, 2])).await;
+    caught_up(&node, &follower).await;
+    let waits = waits_as_the_node_says(&node, &follower.view(), sent.as_str().unwrap()).await;
+    assert_eq!((waits.record.fee, waits.record.vsize), (None, 0), "{waits:?}");
     mine(&node, 3).await;
     caught_up(&node, &follower).await;
     let view = follower.view();

@@ -3,7 +3,7 @@
 //! Sources: Bitcoin Core, src/primitives/transaction.h (BIP 144); Litecoin Core, the same file
 //! (LIP 3). Invariant: witnesses and extension data are stepped over, and are outside of the id.
 
-use super::{INPUT_LEAST_BYTES, Input, More, Place, Transaction, step_through};
+use super::{INPUT_LEAST_BYTES, Input, More, Place, Transaction, extension, step_through};
 use crate::Hash32;
 use crate::utxo::byte_reader::{ByteReader, DecodeError, Problem};
 use crate::utxo::format::Format;
@@ -20,6 +20,8 @@ pub(super) struct Plain<'a> {
     flags: u8,
     /// Bytes of extension data with their marks.
     extension_bytes: usize,
+    /// What its peg-ins and peg-outs will take in the HogEx, in bytes.
+    pegged_bytes: usize,
     pub(super) tokens: bool,
 }
 
@@ -41,9 +43,12 @@ pub(super) fn read<'a>(
     if flags & WITNESS != 0 {
         skip_witnesses(reader, input_count)?;
     }
-    let extension_bytes = if flags & EXTENSION != 0 { skip_extension(reader, place)? } else { 0 };
+    let extension =
+        if flags & EXTENSION != 0 { read_extension(reader, place)? } else { Extension::default() };
+    let Extension { bytes: extension_bytes, pegged_bytes } = extension;
     let lock_time = reader.u32()?;
-    let more = More::Plain(Plain { body, flags, extension_bytes, tokens: format.tokens });
+    let more =
+        More::Plain(Plain { body, flags, extension_bytes, pegged_bytes, tokens: format.tokens });
     let (raw, counts) = (reader.since(start), (input_count, output_count));
     Ok(Transaction { version, lock_time, raw, inputs, outputs, counts, more })
 }
@@ -54,11 +59,15 @@ impl Plain<'_> {
         Hash32::sha256d(&[&transaction.raw[..4], self.body, &lock_time])
     }
 
-    pub(super) fn vsize(&self, raw: &[u8]) -> usize {
+    /// As its node counts it, waiting or mined.
+    pub(super) fn vsize(&self, transaction: &Transaction<'_>) -> usize {
+        if transaction.is_extension_only() {
+            return self.pegged_bytes;
+        }
         let stripped = 4 + self.body.len() + 4;
         let marks = if self.flags == EXTENSION { 2 } else { 0 };
-        let with_witnesses = raw.len() - self.extension_bytes - marks;
-        (3 * stripped + with_witnesses).div_ceil(4)
+        let with_witnesses = transaction.raw.len() - self.extension_bytes - marks;
+        (3 * stripped + with_witnesses).div_ceil(4) + self.pegged_bytes
     }
 
     pub(super) fn is_hogex(&self) -> bool {
@@ -92,18 +101,26 @@ fn skip_witnesses(reader: &mut ByteReader<'_>, inputs: usize) -> Result<(), Deco
     Ok(())
 }
 
-/// Steps over extension data, and says how many bytes it took with the byte that announces it.
+/// Extension data of a transaction.
+#[derive(Default)]
+struct Extension {
+    /// Its bytes, with the byte that announces it.
+    bytes: usize,
+    pegged_bytes: usize,
+}
+
+/// Steps over extension data.
 ///
 /// In a block only the HogEx has the byte, and nothing behind it. Alone, the data goes up to the
 /// lock time, whatever its own version.
-fn skip_extension(reader: &mut ByteReader<'_>, place: Place) -> Result<usize, DecodeError> {
+fn read_extension(reader: &mut ByteReader<'_>, place: Place) -> Result<Extension, DecodeError> {
     let start = reader.offset();
-    match (reader.u8()?, place) {
-        (0, _) => {}
+    let pegged_bytes = match (reader.u8()?, place) {
+        (0, _) => 0,
         (_, Place::Alone) => {
-            reader.take(reader.remaining().saturating_sub(4))?;
+            extension::pegged_bytes(reader.take(reader.remaining().saturating_sub(4))?)
         }
         _ => return Err(reader.fault(Problem::Extension)),
-    }
-    Ok(reader.offset() - start)
+    };
+    Ok(Extension { bytes: reader.offset() - start, pegged_bytes })
 }
