@@ -42,11 +42,12 @@ impl Question<'_> {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             if percent_decode_str(key).decode_utf8().is_ok_and(|key| key == name) {
                 if found.is_some() {
-                    return Err(wrong(name, Wrong::Twice));
+                    return Err(bad(format!("{name} is given twice")));
                 }
-                let value = percent_decode_str(value).decode_utf8();
-                let number = value.ok().and_then(|value| Number::of(&value));
-                found = Some(number.ok_or_else(|| wrong(name, Wrong::Malformed))?);
+                let value = percent_decode_str(value).decode_utf8().ok();
+                let number = value.and_then(|value| Number::of(&value));
+                let malformed = || bad(format!("{name} is not a plain whole number"));
+                found = Some(number.ok_or_else(malformed)?);
             }
         }
         Ok(found)
@@ -63,9 +64,12 @@ impl Question<'_> {
         let number = match self.number(name)? {
             None => return Ok(default),
             Some(Number::Fits(number)) => number,
-            Some(Number::TooLarge) => return Err(wrong(name, Wrong::Bounds)),
+            Some(Number::TooLarge) => return Err(out_of_bounds(name, least, most)),
         };
-        if (least..=most).contains(&number) { Ok(number) } else { Err(wrong(name, Wrong::Bounds)) }
+        match (least..=most).contains(&number) {
+            true => Ok(number),
+            false => Err(out_of_bounds(name, least, most)),
+        }
     }
 
     /// The page and its size.
@@ -75,34 +79,14 @@ impl Question<'_> {
     }
 }
 
-/// What is wrong with a parameter.
-#[derive(Clone, Copy)]
-enum Wrong {
-    Twice,
-    Malformed,
-    Bounds,
+fn out_of_bounds(name: &str, least: u64, most: u64) -> Refusal {
+    bad(match most {
+        u64::MAX => format!("{name} is out of bounds: it begins with {least}"),
+        _ => format!("{name} is out of bounds: it is from {least} to {most}"),
+    })
 }
 
-/// The refusal of a parameter, by its name. Texts are ours, so nothing of the request is in them.
-fn wrong(name: &str, what: Wrong) -> Refusal {
-    let text = match (name, what) {
-        ("page", Wrong::Twice) => "page is given twice",
-        ("page", Wrong::Malformed) => "page is not a plain whole number",
-        ("page", Wrong::Bounds) => "page is out of bounds: it begins with 1",
-        ("page_size", Wrong::Twice) => "page_size is given twice",
-        ("page_size", Wrong::Malformed) => "page_size is not a plain whole number",
-        ("page_size", Wrong::Bounds) => "page_size is out of bounds: 1 to 50",
-        ("limit", Wrong::Twice) => "limit is given twice",
-        ("limit", Wrong::Malformed) => "limit is not a plain whole number",
-        ("limit", Wrong::Bounds) => "limit is out of bounds: 1 to 25 blocks, 1 to 50 transactions",
-        ("start", Wrong::Twice) => "start is given twice",
-        ("start", Wrong::Malformed) => "start is not a plain whole number: it is a height",
-        ("cursor", Wrong::Twice) => "cursor is given twice",
-        ("cursor", Wrong::Malformed) => "cursor is not a plain whole number",
-        (_, Wrong::Twice) => "a parameter is given twice",
-        (_, Wrong::Malformed) => "a parameter is not a plain whole number",
-        (_, Wrong::Bounds) => "a parameter is out of bounds",
-    };
+fn bad(text: String) -> Refusal {
     Refusal::saying(Reason::BadRequest, text)
 }
 

@@ -51,6 +51,18 @@ impl State {
     pub(crate) fn chain(&self, slug: &str) -> Option<&ChainService> {
         self.chains.get(chain::find(slug)?.ordinal)?.as_ref()
     }
+
+    /// The refusal of a name that no chain here has; it says which is near.
+    pub(crate) fn unknown_chain(&self, slug: &str) -> Refusal {
+        match self.chain(&slug.to_ascii_lowercase()) {
+            Some(near) => {
+                let near = near.chain.slug;
+                let text = format!("no such chain; names are in lower case: {near}");
+                Refusal::saying(Reason::ChainNotFound, text)
+            }
+            None => Reason::ChainNotFound.into(),
+        }
+    }
 }
 
 /// The service behind `GET /api/v1/{chain}/…`.

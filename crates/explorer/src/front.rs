@@ -21,7 +21,7 @@ use crate::content::Content;
 use crate::encoding::Coding;
 use crate::explorer::{ChainService, Explorer, State};
 use crate::head::{self, Tagged};
-use crate::path::Path;
+use crate::path::{self, Path};
 use crate::posted;
 use crate::refusal::{Reason, Refusal};
 use crate::room::{Full, Room, Taken};
@@ -80,6 +80,9 @@ pub(crate) async fn handle(
     visit.id.stamp(response.headers_mut());
     state.settings.cors.expose(&parts.headers, response.headers_mut());
     explorer.counters().answer(visit.chain, response.status(), visit.took());
+    if let (1.., Some(chain), Some(endpoint)) = (visit.units, visit.chain, visit.endpoint) {
+        explorer.counters().request(chain, endpoint);
+    }
     visit.log(response.status());
     response
 }
@@ -93,7 +96,8 @@ async fn walk(
     peer: IpAddr,
     visit: &mut Visit,
 ) -> Result<Answered, Refused> {
-    let path = Path::of(&parts.method, parts.uri.path()).ok_or_else(|| no_path(parts))?;
+    let path = Path::of(&parts.method, parts.uri.path())
+        .ok_or_else(|| path::unknown(&parts.method, parts.uri.path()))?;
     visit.endpoint = Some(path.endpoint);
     explorer.serving()?;
     let client = client_address(&parts.headers, peer, &state.settings.trusted_proxies);
@@ -104,13 +108,12 @@ async fn walk(
     let Some(service) = state.chain(path.slug) else {
         let permit = explorer.meter().admit_elsewhere(&caller, 1, 1)?;
         visit.units = 1;
-        return Err(charged(no_chain(path.slug), permit));
+        return Err(charged(state.unknown_chain(path.slug), permit));
     };
     visit.chain = Some(service.chain);
     caller.may_use(service.chain)?;
     let in_flight = explorer.enter(state.settings.max_in_flight)?;
     let permit = admit(explorer, &caller, service, visit)?;
-    explorer.counters().request(service.chain, path.endpoint);
     if !path.endpoint.is_of(service.chain.family) {
         return Err(charged(Reason::NotOnThisChain.into(), permit));
     }
@@ -137,29 +140,6 @@ async fn walk(
         }
         Ok(Err(refusal)) => Err(charged(refusal, permit).holding(in_flight)),
         Err(_) => Err(charged(Reason::UpstreamTimeout.into(), permit).holding(in_flight)),
-    }
-}
-
-/// The refusal of a path that is none, with what is likely wrong with it.
-fn no_path(parts: &Parts) -> Refusal {
-    let known = |path: &str| Path::of(&parts.method, path).is_some();
-    let path = parts.uri.path();
-    let reason = Reason::EndpointNotFound;
-    if path.strip_suffix('/').is_some_and(known) {
-        Refusal::saying(reason, "no such path: leave out the slash at its end")
-    } else if known(&path.to_ascii_lowercase()) {
-        Refusal::saying(reason, "no such path: paths are in lower case")
-    } else {
-        reason.into()
-    }
-}
-
-/// The refusal of a chain that is not run here, likewise.
-fn no_chain(slug: &str) -> Refusal {
-    let reason = Reason::ChainNotFound;
-    match chain::find(slug).is_none() && chain::find(&slug.to_ascii_lowercase()).is_some() {
-        true => Refusal::saying(reason, "no such chain is served here: names are in lower case"),
-        false => reason.into(),
     }
 }
 
@@ -217,8 +197,9 @@ fn standing(hold: &Hold) -> Option<Standing> {
 async fn answer(answered: Answered, parts: &Parts, state: &State) -> Response<Body> {
     let Answered { tagged: Tagged { content, tag }, hold, account } = answered;
     let standing = standing(&hold);
+    let may_be_kept = parts.method != Method::POST;
     let (status, body, coding) = match content {
-        _ if head::has(&parts.headers, &tag) => {
+        _ if may_be_kept && head::has(&parts.headers, &tag) => {
             (StatusCode::NOT_MODIFIED, Body::new(Bytes::new(), hold), Coding::Plain)
         }
         Content::Whole(body) => {
@@ -234,6 +215,9 @@ async fn answer(answered: Answered, parts: &Parts, state: &State) -> Response<Bo
     let mut response = Response::new(body);
     *response.status_mut() = status;
     head::answered(response.headers_mut(), &tag, coding, status);
+    if !may_be_kept {
+        head::not_kept(response.headers_mut());
+    }
     if let Some(standing) = standing {
         standing.show(response.headers_mut());
     }

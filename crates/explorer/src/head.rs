@@ -15,6 +15,8 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// Every answer carries confirmations, which the next block changes (decision E14).
 const CACHING: HeaderValue = HeaderValue::from_static("private, no-cache");
 
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
 /// The weak tag of an uncompressed body.
 pub(crate) fn tag(body: &[u8]) -> String {
     let mut hasher = SipHasher13::new();
@@ -55,10 +57,16 @@ pub(crate) fn answered(headers: &mut HeaderMap, tag: &str, coding: Coding, statu
     headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
 }
 
+/// Makes of such a head that of an answer which nobody may keep (decision R11).
+pub(crate) fn not_kept(headers: &mut HeaderMap) {
+    headers.remove(ETAG);
+    headers.insert(CACHE_CONTROL, NO_STORE);
+}
+
 /// The head of a refusal.
 pub(crate) fn refused(headers: &mut HeaderMap, wait_secs: Option<u64>) {
     headers.insert(CONTENT_TYPE, JSON);
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(CACHE_CONTROL, NO_STORE);
     if let Some(secs) = wait_secs {
         headers.insert(RETRY_AFTER, secs.max(1).into());
     }

@@ -6,6 +6,8 @@
 use chain::Family;
 use http::Method;
 
+use crate::refusal::{Reason, Refusal};
+
 /// An endpoint of some family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Endpoint {
@@ -138,6 +140,24 @@ impl<'a> Path<'a> {
         };
         verb.then_some(Path { slug, endpoint, argument })
     }
+}
+
+/// The refusal of a path that no family has, or not with this verb; it says what is near.
+pub(crate) fn unknown(method: &Method, path: &str) -> Refusal {
+    let known = |verb: Method, path: &str| Path::of(&verb, path).is_some();
+    let any = |path: &str| known(Method::GET, path) || known(Method::POST, path);
+    let text = if *method != Method::GET && known(Method::GET, path) {
+        "this path is asked with GET or HEAD"
+    } else if known(Method::POST, path) {
+        "this path is asked with POST"
+    } else if any(path.trim_end_matches('/')) {
+        "no such path; without the slash at its end there is one"
+    } else if any(&path.to_ascii_lowercase()) {
+        "no such path; in lower case there is one"
+    } else {
+        return Reason::EndpointNotFound.into();
+    };
+    Refusal::saying(Reason::EndpointNotFound, text)
 }
 
 #[cfg(test)]

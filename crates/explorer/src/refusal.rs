@@ -2,6 +2,8 @@
 //!
 //! Source: the specification's table of reasons.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::StatusCode;
 use index::ReadError;
@@ -81,7 +83,7 @@ impl Reason {
             Reason::ChainNotInPlan => row("CHAIN_NOT_IN_PLAN", 403, "the plan or the key does not include this chain"),
             Reason::NotFound => row("NOT_FOUND", 404, "no such block, transaction or address"),
             Reason::ChainNotFound => row("CHAIN_NOT_FOUND", 404, "no such chain is served here"),
-            Reason::EndpointNotFound => row("ENDPOINT_NOT_FOUND", 404, "no such path, or another verb than GET"),
+            Reason::EndpointNotFound => row("ENDPOINT_NOT_FOUND", 404, "no such path"),
             Reason::NotOnThisChain => row("NOT_ON_THIS_CHAIN", 404, "chains of this family have no such endpoint"),
             Reason::RateLimited => row("RATE_LIMITED", 429, "more requests per second than the plan allows"),
             Reason::DailyQuotaExceeded => row("DAILY_QUOTA_EXCEEDED", 429, "the units of this UTC day are used up"),
@@ -100,27 +102,31 @@ impl Reason {
 }
 
 /// A refusal on its way out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) reason: Reason,
-    text: &'static str,
+    /// In words of our own; nothing that a client sent stands in it.
+    text: Cow<'static, str>,
     pub(crate) retry_after_secs: Option<u64>,
 }
 
 impl Refusal {
     /// A refusal that says what is wrong more closely.
-    pub(crate) fn saying(reason: Reason, text: &'static str) -> Refusal {
-        Refusal { text, ..reason.into() }
+    pub(crate) fn saying(reason: Reason, text: impl Into<Cow<'static, str>>) -> Refusal {
+        Refusal { text: text.into(), ..reason.into() }
     }
 
     /// RATE_LIMITED of an account that has as much under way as it may, with a second to wait.
     pub(crate) fn busy_account(text: &'static str) -> Refusal {
-        Refusal { reason: Reason::RateLimited, text, retry_after_secs: Some(1) }
+        Refusal { retry_after_secs: Some(1), ..Refusal::saying(Reason::RateLimited, text) }
     }
 
     /// SERVICE_UNAVAILABLE with the seconds to wait.
     pub(crate) fn unavailable(text: &'static str, secs: u64) -> Refusal {
-        Refusal { reason: Reason::ServiceUnavailable, text, retry_after_secs: Some(secs) }
+        Refusal {
+            retry_after_secs: Some(secs),
+            ..Refusal::saying(Reason::ServiceUnavailable, text)
+        }
     }
 
     /// `{"error":{"reason","message"}}`. Both are texts of our own without anything to escape.
@@ -136,7 +142,7 @@ impl From<Reason> for Refusal {
             Reason::ServiceUnavailable => Some(5),
             _ => None,
         };
-        Refusal { reason, text: reason.row().text, retry_after_secs }
+        Refusal { reason, text: reason.row().text.into(), retry_after_secs }
     }
 }
 
@@ -163,7 +169,7 @@ impl From<Denial> for Refusal {
             meter::Reason::TooManyInvalidKeys => "too many invalid API keys from this address",
             _ => reason.row().text,
         };
-        Refusal { reason, text, retry_after_secs: denial.retry_after_secs }
+        Refusal { reason, text: text.into(), retry_after_secs: denial.retry_after_secs }
     }
 }
 

@@ -3,7 +3,7 @@
 use chain::Hash32;
 use chain::utxo::Destination;
 use replay::Phase;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::rig::{Client, Plan};
 
@@ -218,6 +218,29 @@ fn unused(slug: &str) -> Vec<String> {
         _ => base58(0x6f, &hash),
     };
     forms(slug, &canonical)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn why_a_text_is_no_address_is_told() {
+    let rig = Plan::of(&["ltc"]).start().await;
+    let mweb = "tmweb1qq2737nmyaw9f36sgsx585zv9aj9d6cfmwfj43jmgt098w304srfuwqansth3e7wvpa20klfffd2l4vgvxgl63hskmwkr2m3g38nszyxtnqvq2gns";
+    let mut mistyped = base58(0x6f, &[9; 20]);
+    let last = mistyped.pop().unwrap();
+    mistyped.push(if last == '1' { '2' } else { '1' });
+    let cases = [
+        (mweb, "a MimbleWimble address"),
+        (&mistyped, "checksum"),
+        ("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "not an address of this network"),
+    ];
+    for (text, why) in cases {
+        for path in PATHS {
+            let answer = rig.get(&format!("/api/v1/ltc/address/{text}{path}")).await;
+            assert_eq!(answer.status, 400, "{text}");
+            let body: Value = serde_json::from_slice(&answer.body).unwrap();
+            let message = body["error"]["message"].as_str().unwrap();
+            assert!(message.contains(why), "{message}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

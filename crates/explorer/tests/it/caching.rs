@@ -160,7 +160,7 @@ async fn web_pages_may_ask_and_read() {
     assert_eq!(allowed.header("access-control-allow-origin"), Some("*"));
     assert_eq!(allowed.header("access-control-allow-methods"), Some("GET, HEAD"));
     let headers = allowed.header("access-control-allow-headers").unwrap();
-    for name in ["X-API-Key", "Authorization", "Content-Type"] {
+    for name in ["X-API-Key", "Authorization", "Content-Type", "If-None-Match"] {
         assert!(headers.contains(name), "{headers}");
     }
     let checks = format!("{}/api/v1/xmr/tx/x/outputs/check", rig.url);
@@ -184,7 +184,7 @@ async fn web_pages_may_ask_and_read() {
         for (name, _) in answer.headers.iter().filter(|(name, _)| name.starts_with("x-")) {
             assert!(exposed.to_lowercase().contains(name.as_str()), "{name}");
         }
-        for name in ["X-Quota-Daily-Remaining", "X-Quota-Monthly-Remaining", "Retry-After", "ETag"]
+        for name in ["X-Quota-Daily-Remaining", "X-Quota-Monthly-Remaining", "ETag", "Retry-After"]
         {
             assert!(exposed.contains(name), "{exposed}");
         }

@@ -163,27 +163,6 @@ async fn a_version_is_printed_as_the_node_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refusals_name_what_is_wrong() {
-    let stage = Stage::with("btc", Settings::default()).await;
-    for (target, status, told) in [
-        ("/api/v1/btc/blocks?limit=26", 400, "limit is out of bounds"),
-        ("/api/v1/btc/blocks?start=+7", 400, "start is not a plain whole number"),
-        ("/api/v1/btc/block/0/txs?page_size=51", 400, "page_size is out of bounds: 1 to 50"),
-        ("/api/v1/btc/block/0/txs?page=1&page=1", 400, "page is given twice"),
-        ("/api/v1/btc/blocks/", 404, "leave out the slash"),
-        ("/api/v1/btc/Blocks", 404, "lower case"),
-        ("/api/v1/BTC/blocks", 404, "names are in lower case"),
-        ("/api/v1/btc/address/mg4oGbzC7KenuXAcHYAMmrrPRgNn58UqC9", 400, "checksum"),
-    ] {
-        let answer = stage.rig.get(target).await;
-        let body: Value = serde_json::from_slice(&answer.body).unwrap();
-        let text = body["error"]["message"].as_str().unwrap();
-        assert_eq!(answer.status, status, "{target}");
-        assert!(text.contains(told), "{target}: {text}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_list_cuts_what_does_not_fit_and_a_transaction_is_whole() {
     let mut stage = Stage::with("btc", Settings::default()).await;
     let script = key_hash_script(1);

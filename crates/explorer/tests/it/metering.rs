@@ -442,6 +442,9 @@ async fn counters_tell_nothing_of_what_was_asked() {
     }
     rig.get_with(BLOCK, &[("X-API-Key", "sesame")]).await;
     rig.get("/api/v1/sesame/status").await;
+    // Not charged, so not counted as charged: its index is not there.
+    refused(&rig.get("/api/v1/eth/status").await, 503, "SERVICE_UNAVAILABLE");
+    refused(&rig.get("/api/v1/eth/address/x/utxo").await, 404, "NOT_ON_THIS_CHAIN");
     let families = rig.explorer.metrics().registry().gather();
     let page = prometheus::TextEncoder::new().encode_to_string(&families).unwrap();
     for secret in [address, &txid, "sesame", &rig.key, &rig.key[..12]] {
@@ -450,6 +453,8 @@ async fn counters_tell_nothing_of_what_was_asked() {
     for line in [
         r#"portolan_explorer_requests_total{chain="btc",endpoint="address"} 1"#,
         r#"portolan_explorer_requests_total{chain="btc",endpoint="search"} 1"#,
+        r#"portolan_explorer_requests_total{chain="eth",endpoint="status"} 0"#,
+        r#"portolan_explorer_requests_total{chain="eth",endpoint="address_utxo"} 1"#,
         r#"portolan_explorer_refusals_total{reason="NOT_FOUND"} 1"#,
         r#"portolan_explorer_refusals_total{reason="INVALID_API_KEY"} 1"#,
         r#"portolan_explorer_refusals_total{reason="CHAIN_NOT_FOUND"} 1"#,

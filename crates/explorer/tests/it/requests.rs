@@ -93,6 +93,38 @@ async fn parameters_are_plain_numbers_within_bounds_given_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_says_what_is_wrong_and_what_is_near() {
+    let rig = rig().await;
+    let cases = [
+        ("GET", "/btc/block/7/txs?page=0", 400, "page is out of bounds: it begins with 1"),
+        (
+            "GET",
+            "/btc/block/7/txs?page_size=51",
+            400,
+            "page_size is out of bounds: it is from 1 to 50",
+        ),
+        ("GET", "/btc/blocks?limit=26", 400, "limit is out of bounds: it is from 1 to 25"),
+        ("GET", "/btc/blocks?start=x", 400, "start is not a plain whole number"),
+        ("GET", "/btc/blocks?limit=1&limit=1", 400, "limit is given twice"),
+        ("GET", "/BTC/status", 404, "no such chain; names are in lower case: btc"),
+        ("GET", "/LTC/status", 404, "no such chain is served here"),
+        ("GET", "/btc/status/", 404, "no such path; without the slash at its end there is one"),
+        ("GET", "/btc/Status", 404, "no such path; in lower case there is one"),
+        ("GET", "/btc/nothing", 404, "no such path"),
+        ("POST", "/btc/status", 404, "this path is asked with GET or HEAD"),
+        ("OPTIONS", "/btc/status", 404, "this path is asked with GET or HEAD"),
+        ("GET", "/xmr/tx/x/outputs/check", 404, "this path is asked with POST"),
+    ];
+    for (verb, path, status, message) in cases {
+        let (url, key) = (format!("{}/api/v1{path}", rig.url), [("X-API-Key", rig.key.as_str())]);
+        let answer = testkit::request(verb, &url, &key, b"").await.unwrap();
+        let body = json(&answer);
+        let told = (answer.status, body["error"]["message"].as_str().unwrap());
+        assert_eq!(told, (status, message), "{verb} {path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_page_past_the_end_is_empty() {
     let rig = rig().await;
     let mut client = rig.client().await;
