@@ -14,6 +14,7 @@ mod fail;
 mod front;
 mod gate;
 mod head;
+pub mod interface;
 mod metrics;
 mod path;
 mod posted;
@@ -23,7 +24,7 @@ mod room;
 mod serve;
 mod settings;
 mod stream;
-mod utxo;
+pub mod utxo;
 mod visit;
 
 pub use body::Body;

@@ -26,6 +26,16 @@ use serde::Serialize;
 
 use single::Single;
 
+pub use address::{Outputs as UnspentOutputs, Totals, Unconfirmed, Unspent, UnspentJson};
+pub use amount::Amount;
+pub use block::{Header, Summary};
+pub use hex::{BytesHex, HashHex};
+pub use listing::Head as Transactions;
+pub use mempool::Pool;
+pub use search::Meaning;
+pub use status::{Pool as ValuePool, Status};
+pub use transaction::{Input, Inputs, Nft, Output, Outputs, Token, TransactionJson};
+
 use crate::answer::Question;
 use crate::content::{self, Begun, Content};
 use crate::fail::Fail;

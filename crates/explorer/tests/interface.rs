@@ -1,11 +1,13 @@
-//! The document of the interface says what the explorer does: reasons, statuses, chains, paths.
+//! The document of the interface says what the explorer does: reasons, statuses, chains, paths, and
+//! the fields of every answer, which are written into it from their types.
 
 #![allow(clippy::unwrap_used, reason = "a test says with a panic what went wrong")]
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use explorer::Reason;
+use serde_json::{Map, Value};
 
 /// The paths of the utxo family, under `/api/v1/{chain}`.
 const PATHS: [&str; 10] = [
@@ -21,9 +23,146 @@ const PATHS: [&str; 10] = [
     "/search/{query}",
 ];
 
+/// If it is set, the document is brought up to the types.
+const WRITE: &str = "PORTOLAN_WRITE_INTERFACE";
+
+fn path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/api/explorer.openapi.yaml")
+}
+
 fn interface() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/api/explorer.openapi.yaml");
-    std::fs::read_to_string(path).unwrap()
+    std::fs::read_to_string(path()).unwrap()
+}
+
+/// The order in which a schema is read best; what is not named comes last.
+const ORDER: [&str; 7] =
+    ["$ref", "type", "format", "minimum", "description", "required", "properties"];
+/// Most characters of a line.
+const WIDTH: usize = 100;
+
+/// A schema as the document has it.
+fn written(name: &str, schema: &Value) -> String {
+    let mut out = format!("    {name}:\n");
+    fields(&mut out, schema.as_object().unwrap(), 6);
+    out
+}
+
+fn fields(out: &mut String, map: &Map<String, Value>, indent: usize) {
+    sorted(map).into_iter().for_each(|key| field(out, key, &map[key], indent));
+}
+
+/// The names of a map, those of a schema in the order in which it is read best.
+fn sorted(map: &Map<String, Value>) -> Vec<&String> {
+    let place = |key: &str| ORDER.iter().position(|known| *known == key).unwrap_or(ORDER.len());
+    let mut keys: Vec<&String> = map.keys().collect();
+    if is_schema(map) {
+        keys.sort_by_key(|key| place(key));
+    }
+    keys
+}
+
+/// Whether a map is a schema, and not one of names to schemas.
+fn is_schema(map: &Map<String, Value>) -> bool {
+    map.values().any(|value| !value.is_object())
+}
+
+fn field(out: &mut String, key: &str, value: &Value, indent: usize) {
+    let pad = " ".repeat(indent);
+    let line = format!("{pad}{key}: {}", flow(value));
+    match value {
+        Value::String(text) if key == "description" => {
+            out.push_str(&format!("{pad}{key}: >-\n"));
+            wrap(out, text, indent + 2);
+        }
+        Value::Object(map) if line.len() > WIDTH || map.values().any(Value::is_object) => {
+            out.push_str(&format!("{pad}{key}:\n"));
+            fields(out, map, indent + 2);
+        }
+        Value::Array(list) if line.len() > WIDTH || list.iter().any(Value::is_object) => {
+            out.push_str(&format!("{pad}{key}:\n"));
+            list.iter().for_each(|item| out.push_str(&format!("{pad}  - {}\n", flow(item))));
+        }
+        _ => {
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
+}
+
+/// A value on one line. A text is quoted unless it is one word without a meaning of its own.
+fn flow(value: &Value) -> String {
+    match value {
+        Value::String(text) if is_word(text) => text.clone(),
+        Value::Array(list) => format!("[{}]", list.iter().map(flow).collect::<Vec<_>>().join(", ")),
+        Value::Object(map) => {
+            let one = |key: &&String| format!("{key}: {}", flow(&map[*key]));
+            let items: Vec<String> = sorted(map).iter().map(one).collect();
+            format!("{{ {} }}", items.join(", "))
+        }
+        _ => value.to_string(),
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let meaning = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.bytes().all(plain)
+        && !meaning.contains(&text)
+}
+
+/// Lines of at most a hundred characters.
+fn wrap(out: &mut String, text: &str, indent: usize) {
+    let mut line = " ".repeat(indent);
+    for word in text.split_whitespace() {
+        if line.len() + word.len() >= WIDTH {
+            out.push_str(line.trim_end());
+            out.push('\n');
+            line = " ".repeat(indent);
+        }
+        line.push_str(word);
+        line.push(' ');
+    }
+    out.push_str(line.trim_end());
+    out.push('\n');
+}
+
+/// The document with a schema in the place of the one of that name, or at its end.
+fn with(document: &str, name: &str, schema: &str) -> String {
+    let (head, schemas) = document.split_once("\n  schemas:\n").unwrap();
+    let mut out = format!("{head}\n  schemas:\n");
+    let (mut inside, mut found) = (false, false);
+    for line in schemas.split_inclusive('\n') {
+        if line.starts_with("    ") && !line.starts_with("     ") {
+            inside = line.trim_end() == format!("    {name}:");
+            if inside {
+                out.push_str(schema);
+                found = true;
+            }
+        }
+        if !inside {
+            out.push_str(line);
+        }
+    }
+    if !found {
+        out.push_str(schema);
+    }
+    out
+}
+
+#[test]
+fn answers_have_the_fields_of_their_types() {
+    let document = interface();
+    let mut derived = document.clone();
+    for (name, schema) in explorer::interface::schemas() {
+        derived = with(&derived, &name, &written(&name, &schema));
+    }
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(path(), &derived).unwrap();
+        return;
+    }
+    let parted = document.lines().zip(derived.lines()).find(|(old, new)| old != new);
+    assert!(document == derived, "{WRITE}=1 brings the document up to the types: {parted:?}");
 }
 
 /// The items of the list that follows `name`.

@@ -3,6 +3,7 @@
 use chain::utxo::Format;
 use chain::{AddressError, Network};
 use index::utxo::UnspentOutput;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::amount::Amount;
@@ -73,33 +74,50 @@ impl Account {
     }
 }
 
-/// An address.
-#[derive(Debug, Serialize)]
-pub(crate) struct Totals<'a> {
-    address: &'a str,
-    balance: Amount,
-    received: Amount,
-    sent: Amount,
-    tx_count: u64,
+/// An address. All but `unconfirmed` counts confirmed transactions.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Address")]
+pub struct Totals<'a> {
+    /// In its canonical form.
+    pub address: &'a str,
+    /// Received less sent.
+    pub balance: Amount,
+    /// Sum of all that it was paid.
+    pub received: Amount,
+    /// Sum of all that it paid.
+    pub sent: Amount,
+    /// Transactions that touch it.
+    pub tx_count: u64,
+    /// What the mempool adds; absent if it does not touch the address.
     #[serde(skip_serializing_if = "Option::is_none")]
-    unconfirmed: Option<Unconfirmed>,
+    pub unconfirmed: Option<Unconfirmed>,
 }
 
-#[derive(Debug, Serialize)]
-struct Unconfirmed {
-    received: Amount,
-    sent: Amount,
-    tx_count: u64,
+/// What the mempool adds to an address.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Unconfirmed {
+    /// What waits to be paid to it.
+    pub received: Amount,
+    /// What waits to be paid by it.
+    pub sent: Amount,
+    /// Transactions that wait and touch it.
+    pub tx_count: u64,
 }
 
-/// A list of unspent outputs.
-#[derive(Serialize)]
-pub(crate) struct Unspent<'d> {
-    count: u64,
-    truncated: bool,
-    tip_height: u32,
-    tip_hash: HashHex,
-    utxos: Outputs<'d>,
+/// Confirmed unspent outputs of an address.
+#[derive(Serialize, JsonSchema)]
+pub struct Unspent<'d> {
+    /// All unspent outputs of the address.
+    pub count: u64,
+    /// Whether there are more than are listed.
+    pub truncated: bool,
+    /// Height of the tip that this is of.
+    pub tip_height: u32,
+    /// Hash of that tip.
+    pub tip_hash: HashHex,
+    /// Largest first, at most 1000.
+    #[schemars(with = "Vec<UnspentJson>")]
+    pub utxos: Outputs<'d>,
 }
 
 impl Length for Unspent<'_> {
@@ -109,7 +127,7 @@ impl Length for Unspent<'_> {
 }
 
 /// The outputs of the list, each made when it is written.
-struct Outputs<'d> {
+pub struct Outputs<'d> {
     desk: &'d Desk,
     items: Vec<UnspentOutput>,
 }
@@ -120,19 +138,31 @@ impl Serialize for Outputs<'_> {
     }
 }
 
-#[derive(Debug, Serialize)]
-struct UnspentJson {
-    confirmations: u32,
-    height: u32,
-    txid: HashHex,
-    value: Amount,
-    vout: u32,
+/// An unspent output.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "UnspentOutput")]
+pub struct UnspentJson {
+    /// Blocks that confirm it.
+    pub confirmations: u32,
+    /// Height of its block.
+    pub height: u32,
+    /// Transaction that made it.
+    pub txid: HashHex,
+    /// Amount in the smallest unit.
+    pub value: Amount,
+    /// Place among the outputs of that.
+    pub vout: u32,
+    /// A coinbase made it.
+    #[schemars(extend("enum" = [true]))]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    coinbase: bool,
+    pub coinbase: bool,
+    /// It holds tokens.
+    #[schemars(extend("enum" = [true]))]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    token: bool,
+    pub token: bool,
+    /// The waiting transaction that spends it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    unconfirmed_spend: Option<HashHex>,
+    pub unconfirmed_spend: Option<HashHex>,
 }
 
 fn unspent_json(desk: &Desk, item: &UnspentOutput) -> UnspentJson {

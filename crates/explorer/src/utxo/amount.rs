@@ -1,10 +1,27 @@
 //! Amounts in answers: whole numbers of the smallest unit, as strings.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 /// An amount in the smallest unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Amount(pub(crate) i128);
+pub struct Amount(pub i128);
+
+impl JsonSchema for Amount {
+    fn schema_name() -> Cow<'static, str> {
+        "Amount".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "In the coin's smallest unit; may be beyond 64 bits.",
+            "type": "string",
+            "pattern": "^-?(0|[1-9][0-9]*)$",
+        })
+    }
+}
 
 impl Amount {
     /// An amount that is never below nothing. Sums of all coins are far below 2^127.

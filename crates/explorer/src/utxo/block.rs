@@ -2,8 +2,10 @@
 
 use chain::Network;
 use index::utxo::BlockRow;
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::hex::HashHex;
 use super::listing::{Listing, Source};
 use super::place::BlockPlace;
 use super::{Desk, Fail};
@@ -11,33 +13,59 @@ use crate::answer::{Page, Question};
 use crate::refusal::{Reason, Refusal};
 
 /// A block in a list.
-#[derive(Debug, Serialize)]
-pub(crate) struct Summary {
-    hash: String,
-    height: u32,
-    size: u64,
-    time: u32,
-    tx_count: u32,
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "BlockSummary")]
+pub struct Summary {
+    /// Hash.
+    #[schemars(with = "HashHex")]
+    pub hash: String,
+    /// Height.
+    pub height: u32,
+    /// Bytes of the whole block.
+    pub size: u64,
+    /// Seconds since 1970.
+    pub time: u32,
+    /// Transactions.
+    pub tx_count: u32,
 }
 
 /// A block.
-#[derive(Debug, Serialize)]
-pub(crate) struct Header {
-    bits: String,
-    confirmations: u32,
-    difficulty: f64,
-    hash: String,
-    height: u32,
-    merkle_root: String,
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Block")]
+pub struct Header {
+    /// Compact target in hex.
+    #[schemars(regex(pattern = r"^[0-9a-f]{8}$"))]
+    pub bits: String,
+    /// Blocks of the chain that confirm it, itself included.
+    pub confirmations: u32,
+    /// Difficulty that the target stands for.
+    pub difficulty: f64,
+    /// Hash.
+    #[schemars(with = "HashHex")]
+    pub hash: String,
+    /// Height.
+    pub height: u32,
+    /// Root of its transactions.
+    #[schemars(with = "HashHex")]
+    pub merkle_root: String,
+    /// Absent at the tip.
+    #[schemars(with = "Option<HashHex>")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_hash: Option<String>,
-    nonce: String,
+    pub next_hash: Option<String>,
+    /// Decimal digits; on zec 64 hex digits.
+    pub nonce: String,
+    /// Absent at the genesis block.
+    #[schemars(with = "Option<HashHex>")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    previous_hash: Option<String>,
-    size: u64,
-    time: u32,
-    tx_count: u32,
-    version: i32,
+    pub previous_hash: Option<String>,
+    /// Bytes of the whole block.
+    pub size: u64,
+    /// Seconds since 1970.
+    pub time: u32,
+    /// Transactions.
+    pub tx_count: u32,
+    /// Signed.
+    pub version: i32,
 }
 
 /// The difficulty that a target in compact form stands for on a network.

@@ -2,7 +2,10 @@
 //!
 //! Written from the stack: an answer has thousands of them.
 
+use std::borrow::Cow;
+
 use chain::Hash32;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 /// Bytes that are written without memory of their own.
@@ -10,7 +13,21 @@ const FEW: usize = 128;
 
 /// A hash in display order.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct HashHex(pub(crate) Hash32);
+pub struct HashHex(pub Hash32);
+
+impl JsonSchema for HashHex {
+    fn schema_name() -> Cow<'static, str> {
+        "Hash".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "32 bytes as nodes show them.",
+            "type": "string",
+            "pattern": "^[0-9a-f]{64}$",
+        })
+    }
+}
 
 impl Serialize for HashHex {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -22,7 +39,21 @@ impl Serialize for HashHex {
 
 /// Bytes in their order.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct BytesHex<'a>(pub(crate) &'a [u8]);
+pub struct BytesHex<'a>(pub &'a [u8]);
+
+impl JsonSchema for BytesHex<'_> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Hex".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^([0-9a-f]{2})*$" })
+    }
+}
 
 impl Serialize for BytesHex<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -6,10 +6,11 @@
 
 use index::Tier;
 use index::utxo::{BlockRow, LIST_OUTPUTS, TransactionView};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::hex::HashHex;
-use super::transaction::{self, Shape};
+use super::transaction::{self, Shape, TransactionJson};
 use super::{Desk, Fail};
 use crate::answer::Page;
 use crate::content::{PIECE_BYTES, Pieces};
@@ -21,6 +22,8 @@ const PAGE_ITEMS: usize = 5000;
 const FIRST_BATCH: u64 = 8;
 /// Most that are read at once from there: each may have megabytes.
 const LARGEST_BATCH: u64 = 16;
+/// What follows the last transaction of a page.
+const END: &[u8] = b"]}";
 /// Most transactions of a page.
 const WHOLE_PAGE: u64 = 50;
 
@@ -60,14 +63,24 @@ enum Stage {
     Done,
 }
 
-/// What stands before the transactions.
-#[derive(Serialize)]
-struct Head {
-    page: u64,
-    total_pages: u64,
-    tx_count: u64,
-    tip_height: u32,
-    tip_hash: HashHex,
+/// A page of transactions. The pages of one tip lose and repeat nothing.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Transactions")]
+pub struct Head {
+    /// Number of the page.
+    pub page: u64,
+    /// How many pages there are.
+    pub total_pages: u64,
+    /// Transactions of the whole list, waiting ones included.
+    pub tx_count: u64,
+    /// Height of the tip that this is of.
+    pub tip_height: u32,
+    /// Hash of that tip.
+    pub tip_hash: HashHex,
+    /// Of a block in its order; of an address waiting ones first, then newest first.
+    // They are written one by one behind the rest.
+    #[schemars(with = "Vec<TransactionJson<'static>>")]
+    pub txs: [(); 0],
 }
 
 impl Listing {
@@ -102,10 +115,11 @@ impl Listing {
             tx_count,
             tip_height: self.desk.view.height(),
             tip_hash: HashHex(self.desk.view.hash()),
+            txs: [],
         };
         let mut out = super::json(&head).to_vec();
-        out.pop();
-        out.extend_from_slice(b",\"txs\":[");
+        debug_assert!(out.ends_with(END));
+        out.truncate(out.len() - END.len());
         out
     }
 }
@@ -157,7 +171,7 @@ impl Pieces for Listing {
         let end = self.page.size.min(all.saturating_sub(self.page.from()));
         self.progress.stage = Stage::Items;
         if self.progress.written >= end || txs.is_empty() {
-            piece.extend_from_slice(b"]}");
+            piece.extend_from_slice(END);
             self.progress.stage = Stage::Done;
         }
         self.progress.adapt(piece.len());

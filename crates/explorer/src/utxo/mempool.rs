@@ -1,7 +1,9 @@
 //! `/mempool`.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::hex::HashHex;
 use super::{Desk, Fail};
 use crate::refusal::Refusal;
 
@@ -9,13 +11,20 @@ use crate::refusal::Refusal;
 const MOST_IDS: usize = 1000;
 
 /// The mempool.
-#[derive(Debug, Serialize)]
-pub(crate) struct Pool {
-    count: u64,
-    bytes: u64,
-    txids: Vec<String>,
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Mempool")]
+pub struct Pool {
+    /// Transactions that wait.
+    pub count: u64,
+    /// Sum of `vsize`; of `size` where there is none.
+    pub bytes: u64,
+    /// Newest first, at most 1000.
+    #[schemars(with = "Vec<HashHex>")]
+    pub txids: Vec<String>,
+    /// Absent unless there are more than are listed.
+    #[schemars(extend("enum" = [true]))]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
+    pub truncated: bool,
 }
 
 /// What waits, newest first.

@@ -3,9 +3,11 @@
 use chain::utxo::Format;
 use chain::{Hash32, Network};
 use index::utxo::Place;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::address::Account;
+use super::hex::HashHex;
 use super::{Desk, Fail};
 use crate::answer::Number;
 
@@ -18,22 +20,34 @@ pub(crate) enum Query {
     Nothing,
 }
 
-/// What it means.
-#[derive(Debug, Serialize)]
+/// What a text means.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub(crate) enum Meaning<'a> {
+#[schemars(rename = "Found")]
+pub enum Meaning<'a> {
+    /// A block of the main chain.
     Block {
+        /// Its hash.
+        #[schemars(with = "HashHex")]
         hash: String,
+        /// Its height.
         height: u32,
     },
+    /// A transaction, waiting or of a block.
     Tx {
+        /// Its id.
+        #[schemars(with = "HashHex")]
         txid: String,
+        /// Height of its block; absent while it waits.
         #[serde(skip_serializing_if = "Option::is_none")]
         height: Option<u32>,
     },
+    /// A valid address of this network, used or not.
     Address {
+        /// In its canonical form.
         address: &'a str,
     },
+    /// Nothing on this chain.
     None,
 }
 

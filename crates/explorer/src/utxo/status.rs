@@ -1,38 +1,60 @@
 //! `/status`.
 
 use index::utxo::{Index, ValuePool};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::amount::Amount;
 use super::block::difficulty;
+use super::hex::HashHex;
 
 /// The status of a chain.
-#[derive(Debug, Serialize)]
-pub(crate) struct Status {
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Status")]
+pub struct Status {
+    /// Hash of the tip.
+    #[schemars(with = "Option<HashHex>")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    best_hash: Option<String>,
-    chain: &'static str,
-    decimals: u8,
+    pub best_hash: Option<String>,
+    /// Lower-case slug.
+    pub chain: &'static str,
+    /// Decimals of the smallest unit.
+    pub decimals: u8,
+    /// Difficulty of the tip.
     #[serde(skip_serializing_if = "Option::is_none")]
-    difficulty: Option<f64>,
-    family: &'static str,
-    height: u32,
-    in_sync: bool,
-    mempool_count: u64,
-    name: &'static str,
-    network: &'static str,
+    pub difficulty: Option<f64>,
+    /// `utxo`, `account` or `ring`.
+    #[schemars(extend("enum" = ["utxo", "account", "ring"]))]
+    pub family: &'static str,
+    /// Height of the tip; while an index is loaded for the first time, how far that is.
+    pub height: u32,
+    /// Our tip is the best block of a node that is not syncing and was heard within 30 seconds, and
+    /// the mempool was read.
+    pub in_sync: bool,
+    /// Transactions that wait.
+    pub mempool_count: u64,
+    /// Name of the chain.
+    pub name: &'static str,
+    /// Network of the chain.
+    pub network: &'static str,
+    /// As the node names itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    node_version: Option<String>,
+    pub node_version: Option<String>,
+    /// What each pool of value holds, on zec.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pools: Option<Vec<Pool>>,
-    symbol: &'static str,
+    pub pools: Option<Vec<Pool>>,
+    /// Symbol of the coin.
+    pub symbol: &'static str,
 }
 
-/// What a pool of value holds, by the node's name of it.
-#[derive(Debug, Serialize)]
-struct Pool {
-    id: String,
-    value: Amount,
+/// What a pool of value holds.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ValuePool")]
+pub struct Pool {
+    /// The node's name of it.
+    pub id: String,
+    /// What it holds, in the smallest unit.
+    pub value: Amount,
 }
 
 impl Pool {

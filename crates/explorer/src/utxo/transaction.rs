@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use chain::utxo::{Destination, ScriptClass};
 use index::utxo::{InputView, OutputRecord, Place, TokenRecord, TransactionView};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::Desk;
@@ -12,40 +13,65 @@ use super::block::confirmations;
 use super::hex::{BytesHex, HashHex};
 
 /// A transaction.
-#[derive(Serialize)]
-struct TransactionJson<'a> {
-    txid: HashHex,
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Transaction")]
+pub struct TransactionJson<'a> {
+    /// Id.
+    pub txid: HashHex,
+    /// Absent while it waits, like `block_height`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    block_hash: Option<HashHex>,
+    pub block_hash: Option<HashHex>,
+    /// Height of its block.
     #[serde(skip_serializing_if = "Option::is_none")]
-    block_height: Option<u32>,
-    confirmations: u32,
-    time: u64,
+    pub block_height: Option<u32>,
+    /// 0 while it waits.
+    pub confirmations: u32,
+    /// Seconds since 1970 of its block; while it waits, of when it was seen first.
+    pub time: u64,
+    /// Absent on a coinbase, and where all of a transaction is hidden in an extension block.
     #[serde(skip_serializing_if = "Option::is_none")]
-    fee: Option<Amount>,
-    size: u32,
+    pub fee: Option<Amount>,
+    /// Bytes in all.
+    pub size: u32,
+    /// On chains with witness data. Of a waiting transaction with extension data on ltc it is the
+    /// node's own, 0 if all of it is there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    vsize: Option<u32>,
-    version: i64,
-    lock_time: u32,
+    pub vsize: Option<u32>,
+    /// As the chain's node prints it, unsigned on btc, ltc and xec.
+    pub version: i64,
+    /// Height or time before which it was not valid.
+    pub lock_time: u32,
+    /// Sum of the inputs; absent on a coinbase.
     #[serde(skip_serializing_if = "Option::is_none")]
-    value_in: Option<Amount>,
-    value_out: Amount,
+    pub value_in: Option<Amount>,
+    /// Sum of the outputs.
+    pub value_out: Amount,
+    /// Absent unless it is one.
+    #[schemars(extend("enum" = [true]))]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    coinbase: bool,
+    pub coinbase: bool,
+    /// Inputs in all, where `truncated`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    vin_count: Option<usize>,
+    pub vin_count: Option<usize>,
+    /// Outputs in all, where `truncated`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    vout_count: Option<usize>,
+    pub vout_count: Option<usize>,
+    /// In lists, from the first transaction on with which a page would have more than 5000 inputs
+    /// and outputs; `vin` and `vout` are the first 25 of each then. `/tx` shows all.
+    #[schemars(extend("enum" = [true]))]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
+    pub truncated: bool,
     // These two are last: a long transaction is written up to here, and then item by item.
-    vin: Inputs<'a>,
-    vout: Outputs<'a>,
+    /// Inputs in order.
+    #[schemars(with = "Vec<Input<'a>>")]
+    pub vin: Inputs<'a>,
+    /// Outputs in order.
+    #[schemars(with = "Vec<Output<'a>>")]
+    pub vout: Outputs<'a>,
 }
 
-/// Its inputs, each made when it is written.
-struct Inputs<'a> {
+/// Inputs of a transaction, each made when it is written.
+pub struct Inputs<'a> {
     desk: &'a Desk,
     tx: &'a TransactionView,
     most: usize,
@@ -59,8 +85,8 @@ impl Serialize for Inputs<'_> {
     }
 }
 
-/// Its outputs, likewise.
-struct Outputs<'a> {
+/// Outputs of a transaction, likewise.
+pub struct Outputs<'a> {
     desk: &'a Desk,
     tx: &'a TransactionView,
     most: usize,
@@ -73,47 +99,70 @@ impl Serialize for Outputs<'_> {
     }
 }
 
-#[derive(Debug, Serialize)]
-struct Input<'a> {
-    n: u32,
-    sequence: u32,
+/// An input.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Input<'a> {
+    /// Place among the inputs.
+    pub n: u32,
+    /// Sequence number.
+    pub sequence: u32,
+    /// Absent on a coinbase.
     #[serde(skip_serializing_if = "Option::is_none")]
-    txid: Option<HashHex>,
-    vout: u32,
+    pub txid: Option<HashHex>,
+    /// 4294967295 on a coinbase.
+    pub vout: u32,
+    /// Of the output that it spends. In lists absent, like `addresses`, from the first transaction on
+    /// with which a page would need more than 1000 earlier outputs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<Amount>,
+    pub value: Option<Amount>,
+    /// The one address that the output pays; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    addresses: Option<[String; 1]>,
+    pub addresses: Option<[String; 1]>,
+    /// The script of a coinbase in hex.
     #[serde(skip_serializing_if = "Option::is_none")]
-    coinbase: Option<BytesHex<'a>>,
+    pub coinbase: Option<BytesHex<'a>>,
 }
 
-#[derive(Debug, Serialize)]
-struct Output<'a> {
-    n: u32,
-    value: Amount,
+/// An output.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output<'a> {
+    /// Place among the outputs.
+    pub n: u32,
+    /// Amount in the smallest unit.
+    pub value: Amount,
+    /// The one address that it pays; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    addresses: Option<[String; 1]>,
-    script_hex: BytesHex<'a>,
+    pub addresses: Option<[String; 1]>,
+    /// On bch without the prefix of tokens.
+    pub script_hex: BytesHex<'a>,
+    /// The script's class, in the node's spelling.
     #[serde(rename = "type")]
-    class: &'static str,
+    pub class: &'static str,
+    /// Tokens that it holds, on bch.
     #[serde(skip_serializing_if = "Option::is_none")]
-    token: Option<Token<'a>>,
+    pub token: Option<Token<'a>>,
 }
 
 /// Tokens of an output, in the node's own words.
-#[derive(Debug, Serialize)]
-struct Token<'a> {
-    amount: Amount,
-    category: HashHex,
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Token<'a> {
+    /// Of fungible tokens.
+    pub amount: Amount,
+    /// Id of the kind.
+    pub category: HashHex,
+    /// The one of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    nft: Option<Nft<'a>>,
+    pub nft: Option<Nft<'a>>,
 }
 
-#[derive(Debug, Serialize)]
-struct Nft<'a> {
-    capability: &'static str,
-    commitment: BytesHex<'a>,
+/// A token of its own.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Nft<'a> {
+    /// What may be made of it.
+    #[schemars(extend("enum" = ["none", "mutable", "minting"]))]
+    pub capability: &'static str,
+    /// Hex.
+    pub commitment: BytesHex<'a>,
 }
 
 /// How much of a transaction is shown.
@@ -221,11 +270,7 @@ fn transaction_json<'a>(
         fee: record.fee.map(Amount),
         size: record.size,
         vsize: desk.format.witness.then_some(record.vsize),
-        // The bits are the same; only how they are printed differs (decision U12).
-        version: match desk.format.unsigned_version {
-            true => i64::from(record.version as u32),
-            false => i64::from(record.version),
-        },
+        version: version(desk, record.version),
         lock_time: record.lock_time,
         value_in: record.value_in.map(|value_in| Amount(value_in as i128)),
         value_out: Amount(value_out),
@@ -236,6 +281,11 @@ fn transaction_json<'a>(
         vin: Inputs { desk, tx, most: shape.most() },
         vout: Outputs { desk, tx, most: shape.most() },
     }
+}
+
+/// A version as the chain's node prints it (decision U12).
+fn version(desk: &Desk, version: i32) -> i64 {
+    if desk.format.unsigned_version { i64::from(version.cast_unsigned()) } else { version.into() }
 }
 
 fn input<'a>(desk: &Desk, n: u32, input: &InputView, coinbase: Option<&'a [u8]>) -> Input<'a> {
