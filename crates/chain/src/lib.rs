@@ -5,6 +5,7 @@
 //! the crates above. Invariant: a chain's name is written only in `chains/`, in the method files,
 //! in examples and in tests; everything else travels as `&'static Chain`.
 
+pub mod account;
 mod address;
 mod address_params;
 mod blake256;
