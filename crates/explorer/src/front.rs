@@ -15,6 +15,7 @@ use index::ChainIndex;
 use listen::{Cors, InFlight, RequestBody, client_address};
 use meter::{Caller, Permit, Service, Standing};
 
+use crate::account;
 use crate::answer::Question;
 use crate::body::{Body, Hold};
 use crate::content::Content;
@@ -155,6 +156,7 @@ async fn room_for(bytes: u64, room: &Room, account: u64) -> Result<Option<Taken>
 async fn ask(question: &Question<'_>, state: &State) -> Result<Content, Refusal> {
     match &question.service.index {
         Some(ChainIndex::Utxo(index)) => utxo::answer(question, index, &state.reads).await,
+        Some(ChainIndex::Account(index)) => account::answer(question, index, &state.reads).await,
         Some(ChainIndex::Stopped(_)) => Err(Refusal::unavailable(
             "the index of this chain is stopped; its operator knows why",
             60,

@@ -11,13 +11,15 @@ use chain::{Chain, Family, Network};
 use node::Pool;
 
 use crate::identity::no_index;
-use crate::{Identity, IndexError, Memory, Standing, Stopped, SyncOptions, utxo};
+use crate::{Identity, IndexError, Memory, Standing, Stopped, SyncOptions, account, utxo};
 
 /// The running index of one chain.
 #[derive(Clone)]
 pub enum ChainIndex {
     /// Of a chain whose transactions spend earlier outputs.
     Utxo(Arc<utxo::Index>),
+    /// Of a chain whose transactions change balances of accounts.
+    Account(Arc<account::Index>),
     /// One that could not be opened; its chain is not answered for.
     Stopped(Arc<Stopped>),
 }
@@ -27,12 +29,14 @@ impl ChainIndex {
     pub fn is_kept_of(chain: &Chain) -> bool {
         match chain.family {
             Family::Utxo => chain.format.is_some(),
-            Family::Account | Family::Ring => false,
+            Family::Account => true,
+            Family::Ring => false,
         }
     }
 
     /// Opens the index of the pool's chain in `dir`, or begins one, and keeps it at the tip of the
     /// pool's nodes from then on. To be called in a runtime, where waiting for the disk is allowed.
+    /// `history_from` says where an index of accounts begins (decision A12).
     ///
     /// # Errors
     /// The folder holds something else, is in use or damaged; this version keeps no index of the
@@ -42,6 +46,7 @@ impl ChainIndex {
         pool: &Arc<Pool>,
         memory: &Memory,
         options: SyncOptions,
+        history_from: Option<i64>,
     ) -> Result<ChainIndex, IndexError> {
         let (chain, network) = (pool.chain(), pool.network());
         match chain.family {
@@ -49,7 +54,21 @@ impl ChainIndex {
                 let store = utxo::Store::open(dir, chain, network, memory, None)?;
                 Ok(ChainIndex::Utxo(utxo::Index::start(store, Arc::clone(pool), options)))
             }
-            Family::Account | Family::Ring => Err(no_index(dir, chain)),
+            Family::Account => {
+                let store = account::Store::open(dir, chain, network, memory)?;
+                let defaults = account::SyncOptions::default();
+                let options = account::SyncOptions {
+                    poll: options.poll,
+                    window: options.window,
+                    least_free_bytes: options.least_free_bytes,
+                    patience: options.patience,
+                    history_from: history_from.unwrap_or(defaults.history_from),
+                    ..defaults
+                };
+                let index = account::Index::start(store, Arc::clone(pool), options);
+                Ok(ChainIndex::Account(index))
+            }
+            Family::Ring => Err(no_index(dir, chain)),
         }
     }
 
@@ -65,7 +84,8 @@ impl ChainIndex {
     ) -> Result<(), IndexError> {
         let (found, wanted) = match chain.family {
             Family::Utxo => (utxo::Store::identity(dir), Identity::new(chain, network)),
-            Family::Account | Family::Ring => return Ok(()),
+            Family::Account => (account::Store::identity(dir), Identity::new(chain, network)),
+            Family::Ring => return Ok(()),
         };
         match found {
             Ok(Some(found)) if found != wanted => Err(IndexError::Stranger {
@@ -81,7 +101,8 @@ impl ChainIndex {
     pub fn is_open(dir: &Path, chain: &'static Chain) -> bool {
         match chain.family {
             Family::Utxo => utxo::Store::is_open(dir),
-            Family::Account | Family::Ring => false,
+            Family::Account => account::Store::is_open(dir),
+            Family::Ring => false,
         }
     }
 
@@ -94,11 +115,21 @@ impl ChainIndex {
         error: &IndexError,
     ) -> ChainIndex {
         let (chain, network, why) = (pool.chain(), pool.network(), error.to_string());
-        if chain.family == Family::Utxo
-            && !error.is_damage()
-            && let Ok(store) = utxo::Store::open_read_only(dir, chain, network, memory)
-        {
-            return ChainIndex::Utxo(utxo::Index::hold(store, why));
+        let held = match chain.family {
+            _ if error.is_damage() => None,
+            Family::Utxo => {
+                let store = utxo::Store::open_read_only(dir, chain, network, memory).ok();
+                store.map(|store| ChainIndex::Utxo(utxo::Index::hold(store, why.clone())))
+            }
+            Family::Account => {
+                let store = account::Store::open_read_only(dir, chain, network, memory).ok();
+                let hold = |store| account::Index::hold(store, Arc::clone(pool), why.clone());
+                store.map(|store| ChainIndex::Account(hold(store)))
+            }
+            Family::Ring => None,
+        };
+        if let Some(held) = held {
+            return held;
         }
         ChainIndex::Stopped(Arc::new(Stopped::new(chain, network, why)))
     }
@@ -107,6 +138,7 @@ impl ChainIndex {
     pub fn chain(&self) -> &'static Chain {
         match self {
             ChainIndex::Utxo(index) => index.chain(),
+            ChainIndex::Account(index) => index.chain(),
             ChainIndex::Stopped(index) => index.chain(),
         }
     }
@@ -115,6 +147,7 @@ impl ChainIndex {
     pub fn network(&self) -> &'static Network {
         match self {
             ChainIndex::Utxo(index) => index.network(),
+            ChainIndex::Account(index) => index.network(),
             ChainIndex::Stopped(index) => index.network(),
         }
     }
@@ -123,7 +156,16 @@ impl ChainIndex {
     pub fn standing(&self) -> Standing {
         match self {
             ChainIndex::Utxo(index) => index.standing(),
+            ChainIndex::Account(index) => index.standing(),
             ChainIndex::Stopped(index) => index.standing(),
+        }
+    }
+
+    /// Whether blocks of the past are still to be filled in, while the tip is served already.
+    pub fn is_filling(&self) -> bool {
+        match self {
+            ChainIndex::Account(index) => index.is_filling(),
+            ChainIndex::Utxo(_) | ChainIndex::Stopped(_) => false,
         }
     }
 
@@ -131,6 +173,7 @@ impl ChainIndex {
     pub fn is(&self, other: &ChainIndex) -> bool {
         match (self, other) {
             (ChainIndex::Utxo(one), ChainIndex::Utxo(other)) => Arc::ptr_eq(one, other),
+            (ChainIndex::Account(one), ChainIndex::Account(other)) => Arc::ptr_eq(one, other),
             (ChainIndex::Stopped(one), ChainIndex::Stopped(other)) => Arc::ptr_eq(one, other),
             _ => false,
         }
@@ -144,6 +187,7 @@ impl ChainIndex {
     pub fn backup(&self, dir: &Path) -> Result<(), IndexError> {
         match self {
             ChainIndex::Utxo(index) => index.backup(dir),
+            ChainIndex::Account(index) => index.backup(dir),
             ChainIndex::Stopped(_) => Err(IndexError::failed("it is stopped")),
         }
     }
@@ -152,6 +196,7 @@ impl ChainIndex {
     pub async fn stop(&self) {
         match self {
             ChainIndex::Utxo(index) => index.stop().await,
+            ChainIndex::Account(index) => index.stop().await,
             ChainIndex::Stopped(_) => {}
         }
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use chain::{Chain, Family, Network};
 
 use crate::db::{Batch, Db, Table, TableSpec};
-use crate::{IndexError, Memory, utxo};
+use crate::{IndexError, Memory, account, utxo};
 
 /// What a store says of itself: the first table of every family.
 pub(crate) const META: Table = Table(0);
@@ -37,7 +37,8 @@ impl Identity {
             genesis: network.genesis.map(Into::into),
             format: match chain.family {
                 Family::Utxo => utxo::FORMAT,
-                Family::Account | Family::Ring => 0,
+                Family::Account => account::FORMAT,
+                Family::Ring => 0,
             },
         }
     }

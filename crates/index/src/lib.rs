@@ -4,6 +4,8 @@
 //! the shape of answers to the explorer. Invariant: once the first load is done, what is on disk
 //! is always exactly the chain up to some block.
 
+pub mod account;
+mod at_rest;
 mod chain_index;
 mod db;
 mod error;
@@ -15,6 +17,7 @@ mod stopped;
 mod sync;
 pub mod utxo;
 
+pub use at_rest::AtRest;
 pub use chain_index::ChainIndex;
 pub use db::Memory;
 pub use error::{IndexError, ReadError, Tier};

@@ -70,6 +70,11 @@ impl<'a> RowReader<'a> {
         self.0.is_empty()
     }
 
+    /// Everything that was not read.
+    pub(crate) fn rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.0)
+    }
+
     pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], BadRow> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(BadRow)?;
         self.0 = rest;

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use meter::{Admin, Clock, KeyOptions, PlanConfig};
 use node::NodeConfig;
-use replay::{Replay, ReplayOptions};
+use replay::{Replay, ReplayOptions, Take};
 use samples::Sample;
 use serde_json::json;
 
@@ -112,7 +112,13 @@ async fn demo(
 async fn recorded_nodes() -> Result<Vec<(&'static str, Replay)>, Failure> {
     let mut nodes = Vec::new();
     for chain in chain::ALL {
-        nodes.push((chain.slug, Replay::start(chain.slug, ReplayOptions::default()).await?));
+        // Of the recordings of eth, this is the richest.
+        let take = match chain.family {
+            chain::Family::Account => Take::Anvil,
+            _ => Take::Main,
+        };
+        let options = ReplayOptions { take, ..ReplayOptions::default() };
+        nodes.push((chain.slug, Replay::start(chain.slug, options).await?));
     }
     Ok(nodes)
 }

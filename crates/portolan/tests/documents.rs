@@ -143,6 +143,22 @@ fn schema_has_every_table_of_an_index() {
 }
 
 #[test]
+fn schema_has_every_table_of_an_index_of_accounts() {
+    let (schema, source) = (text("docs/schema.md"), text("crates/index/src/account/schema.rs"));
+    let (_, section) = schema.split_once("\n## The index of a chain of accounts\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let tables = source.split(" name: \"").skip(1);
+    let tables: Vec<&str> = tables.map(|spec| spec.split('"').next().unwrap()).collect();
+    assert_eq!(tables.len(), 10, "{tables:?}");
+    for table in tables {
+        assert!(section.contains(&format!("| **{table}** |")), "{table}");
+    }
+    let (_, number) = source.split_once("FORMAT: u16 = ").unwrap();
+    let (number, _) = number.split_once(';').unwrap();
+    assert!(section.contains(&format!("`format` of its own, {number}.")), "format {number}");
+}
+
+#[test]
 fn readme_has_every_chain_with_the_number_of_its_methods() {
     let readme = text("README.md");
     for chain in chain::ALL {

@@ -20,6 +20,7 @@ mod program;
 mod recording;
 mod starting;
 mod stub;
+mod stub_accounts;
 
 pub use anvil::Anvil;
 pub use call::{CallError, call};
@@ -34,3 +35,4 @@ pub use monerod::Monerod;
 pub use process::{Process, StartError, cpu_micros, rss_bytes};
 pub use recording::{Recording, expected};
 pub use stub::{Misfit, StubNode, StubOptions};
+pub use stub_accounts::{AccountBlock, AccountChain, Distortion, StubAccounts};

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use index::utxo::Store;
-use index::{ChainIndex, IndexError, Memory};
+use index::{AtRest, ChainIndex, IndexError, Memory};
 use node::Pool;
 use serde::Serialize;
 
@@ -97,14 +97,15 @@ fn rebuild(config: &Config, slug: &str, output: Output) -> Result<ExitCode, Fail
 /// Makes an index in a folder of its own, up to the node's best block.
 async fn make(config: &Config, served: &Served, dir: &Path) -> Result<(), Failure> {
     let pool = Pool::new(served.chain, served.network, served.pool.clone())?;
-    let open = ChainIndex::open(dir, &pool, &config.explorer.memory(), config.explorer.sync());
+    let (memory, sync) = (config.explorer.memory(), config.explorer.sync());
+    let open = ChainIndex::open(dir, &pool, &memory, sync, served.history_from);
     let index = open.map_err(|error| Failure::new(error.to_string()))?;
     pool.start();
     let end = tokio::signal::ctrl_c();
     let synced = async {
         loop {
             let standing = index.standing();
-            if standing.in_sync {
+            if standing.in_sync && !index.is_filling() {
                 return Ok(());
             }
             if let Some(stopped) = standing.stopped {
@@ -132,13 +133,14 @@ fn backup(config: &Config, slug: &str, to: &Path, output: Output) -> Result<Exit
     }
     let dir = index_dir(&config.store.dir, slug);
     // Opening would begin an index where there is none.
-    let holds = Store::identity(&dir).map_err(|error| Failure::new(error.to_string()))?;
+    let (holds, _) = AtRest::identities(&dir, served.chain, served.network)
+        .map_err(|error| Failure::new(error.to_string()))?;
     if holds.is_none() {
         return Err(Failure::new(format!("there is no index of {slug} to copy")));
     }
     let memory = Memory::new(8 << 20, 8 << 20);
-    match Store::open(&dir, served.chain, served.network, &memory, None) {
-        Ok(store) => store.backup(&to).map_err(|error| Failure::new(error.to_string()))?,
+    match AtRest::copy(&dir, served.chain, served.network, &memory, &to) {
+        Ok(()) => {}
         Err(IndexError::InUse { .. }) => control::ask_backup(&config.store.dir, slug, &to)?,
         Err(error) => return Err(Failure::new(error.to_string())),
     }

@@ -57,6 +57,8 @@ pub struct Served {
     pub gateway: bool,
     /// Is it on the explorer?
     pub explorer: bool,
+    /// Where an index of accounts begins.
+    pub history_from: Option<i64>,
 }
 
 impl ChainConfig {
@@ -75,6 +77,7 @@ impl ChainConfig {
             .offered(self.methods.as_deref(), &self.extra_methods)
             .map_err(|unknown| ("methods", unknown.to_string()))?;
         let pool = nodes.pool(self.nodes.clone());
-        Ok(Served { chain, network, offered, pool, gateway: self.gateway, explorer: self.explorer })
+        let (gateway, explorer, history_from) = (self.gateway, self.explorer, self.history_from);
+        Ok(Served { chain, network, offered, pool, gateway, explorer, history_from })
     }
 }

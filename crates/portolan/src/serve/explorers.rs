@@ -37,6 +37,8 @@ pub(crate) struct Wanted {
     chain: &'static Chain,
     network: &'static Network,
     pool: Arc<Pool>,
+    /// Where an index of accounts begins.
+    history_from: Option<i64>,
     kept: Kept,
 }
 
@@ -68,6 +70,7 @@ impl Wanted {
             chain: served.chain,
             network: served.network,
             pool: Arc::clone(pool),
+            history_from: served.history_from,
             kept: match ChainIndex::is_kept_of(served.chain) {
                 true => Kept::Missing,
                 false => Kept::None,
@@ -175,7 +178,8 @@ impl Explorers {
                 tracing::info!(chain = one.chain.slug, "took the index that was rebuilt");
             }
             let dir = index_dir(&self.store, one.chain.slug);
-            ChainIndex::open(&dir, &one.pool, &self.memory, self.sync.clone())
+            let (memory, sync) = (&self.memory, self.sync.clone());
+            ChainIndex::open(&dir, &one.pool, memory, sync, one.history_from)
         };
         loop {
             match tokio::task::block_in_place(open) {
@@ -207,7 +211,7 @@ impl Explorers {
         };
         let served = match index {
             ChainIndex::Stopped(_) => "the explorer answers 503 for this chain",
-            ChainIndex::Utxo(_) => "what it holds is served as it is",
+            ChainIndex::Utxo(_) | ChainIndex::Account(_) => "what it holds is served as it is",
         };
         tracing::error!(
             chain = slug,

@@ -46,6 +46,10 @@ struct Pooled {
 /// Carries `verify` out.
 pub(super) fn verify(config: &Config, slug: &str, output: Output) -> Result<ExitCode, Failure> {
     let served = served(config, slug)?;
+    if served.chain.family != chain::Family::Utxo {
+        let text = "this version has no audit of indexes of this family; a rebuild makes a new one";
+        return Err(Failure::new(format!("{slug}: {text}")));
+    }
     let store = read_only(config, &served)?;
     let mut told = "";
     let verdict = store

@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use index::Identity;
-use index::utxo::Store;
+use index::{AtRest, Identity, Memory};
 use serde::Serialize;
 
-use super::{read_only, served};
+use super::served;
 use crate::cli::output::{Output, number, table};
 use crate::config::Config;
 use crate::failure::Failure;
@@ -52,16 +51,22 @@ struct Cost {
 pub(super) fn info(config: &Config, slug: &str, output: Output) -> Result<ExitCode, Failure> {
     let served = served(config, slug)?;
     let dir = index_dir(&config.store.dir, slug);
-    let holds = Store::identity(&dir).map_err(|error| Failure::new(error.to_string()))?;
-    let wanted = Identity::new(served.chain, served.network);
+    let failed = |error: index::IndexError| Failure::new(error.to_string());
+    let (chain, network) = (served.chain, served.network);
+    let (holds, wanted) = AtRest::identities(&dir, chain, network).map_err(failed)?;
     let usable = holds.as_ref() == Some(&wanted);
-    let store = if usable { Some(read_only(config, &served)?) } else { None };
-    let tip = store.as_ref().and_then(Store::tip);
-    let sizes = store.as_ref().map(Store::sizes).unwrap_or_default();
+    let memory = Memory::new(64 << 20, 8 << 20);
+    let index = match usable {
+        true => Some(AtRest::read(&dir, chain, network, &memory).map_err(failed)?),
+        false => None,
+    };
+    let (tip, transactions, sizes) = match index {
+        Some(AtRest { tip, transactions, sizes }) => (tip, transactions, sizes),
+        None => (None, 0, Vec::new()),
+    };
     let tables: Vec<TableSize> =
         sizes.into_iter().map(|(table, bytes, rows)| TableSize { table, bytes, rows }).collect();
     let bytes = folder_bytes(&dir);
-    let transactions = tip.map_or(0, |tip| tip.next_txnum);
     let mut loading = dir.clone().into_os_string();
     loading.push(".load");
     let info = Info {
@@ -70,8 +75,8 @@ pub(super) fn info(config: &Config, slug: &str, output: Output) -> Result<ExitCo
         folder: dir.display().to_string(),
         holds,
         usable,
-        height: tip.map(|tip| tip.height),
-        best_hash: tip.map(|tip| tip.hash.to_string()),
+        height: tip.as_ref().map(|(height, _)| *height),
+        best_hash: tip.map(|(_, hash)| hash),
         transactions,
         bytes,
         tables,

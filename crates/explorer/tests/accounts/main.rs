@@ -1,0 +1,17 @@
+//! The explorer of the account family over real HTTP, with an index that follows recorded and stub
+//! nodes.
+
+#![allow(clippy::unwrap_used, reason = "a test says with a panic what went wrong")]
+
+mod balances;
+mod conformance;
+mod expected;
+mod hostile;
+mod interface;
+mod live;
+mod poor;
+mod recorded;
+mod reorganised;
+mod requests;
+mod rig;
+mod rlp;

@@ -1,0 +1,42 @@
+//! The index of the chains whose transactions change balances of accounts.
+//!
+//! A block walks straight: `sync` or `backfill` has `upstream` fetch it, `assembly` puts it
+//! together, `Store` commits it, `Index` publishes a [`View`]; `tracing` adds what calls inside of
+//! transactions did. Readers ask a [`View`]; what only a node knows (balances, fees, tokens, the
+//! pool) they ask the [`Index`]. Invariants: what is held is one run of blocks, whole; every row of
+//! a block can be taken back from rows alone.
+
+mod assembly;
+mod backfill;
+mod changes;
+mod facts;
+mod fees;
+mod index;
+mod quantity;
+mod questions;
+mod rows;
+mod schema;
+mod shapes;
+mod store;
+mod sync;
+mod tokens;
+mod trace;
+mod tracing_pass;
+mod txpool;
+mod upstream;
+mod view;
+
+pub use facts::{
+    BlobCost, BlockFacts, Creation, Log, Operation, OperationKind, Status, Transaction,
+};
+pub use fees::{FeeTier, Fees};
+pub use index::Index;
+pub use questions::{AccountState, Unanswered};
+pub use rows::End;
+pub(crate) use schema::FORMAT;
+pub use schema::Place;
+pub use store::Store;
+pub use sync::SyncOptions;
+pub use tokens::TokenFacts;
+pub use txpool::{Pending, Txpool};
+pub use view::{Coverage, HistoryPage, Placed, View};

@@ -1,0 +1,258 @@
+//! The index of a chain of accounts as its readers see it: a view, how it stands with its node, and
+//! what only the node can tell.
+//!
+//! Leaves moving the tip to `sync`. Invariant: one atomic pointer holds tip and snapshot (decision
+//! E7); while a reorganisation is half seen nothing is published.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use chain::account::RewardForks;
+use chain::{Chain, Network};
+use node::{Node, Pool, Tried, Unusable};
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+
+use super::fees::FeeCache;
+use super::store::Store;
+use super::sync::SyncOptions;
+use super::tokens::Tokens;
+use super::txpool::PoolCache;
+use super::upstream::Upstream;
+use super::view::View;
+use crate::{IndexError, Standing};
+
+/// So long after a node was heard it is still called in sync (decision E10).
+const SYNC_LIVES: Duration = Duration::from_secs(30);
+
+/// The index of one chain.
+pub struct Index {
+    chain: &'static Chain,
+    network: &'static Network,
+    pub(super) pool: Arc<Pool>,
+    pub(super) options: SyncOptions,
+    pub(super) upstream: Upstream,
+    pub(super) tokens: Tokens,
+    pub(super) txpool: PoolCache,
+    pub(super) fees: FeeCache,
+    view: ArcSwapOption<View>,
+    standing: ArcSwap<Standing>,
+    store: Arc<Mutex<Store>>,
+    /// A reorganisation is half seen: nothing is published.
+    held: AtomicBool,
+    /// The tip lags: what can wait does.
+    pub(super) lagging: AtomicBool,
+    /// The node that gave us our tip, and one; 0: none.
+    last_node: AtomicU64,
+    /// `eth_chainId` and one; 0: not known.
+    chain_id: AtomicU64,
+    born: Instant,
+    /// Milliseconds after `born` at which the node was heard last; 0: never.
+    heard_ms: AtomicU64,
+    /// There is something to trace, or to fill in below.
+    pub(super) more: Notify,
+    end: watch::Sender<bool>,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Index {
+    pub(super) fn new(store: Store, pool: Arc<Pool>, options: SyncOptions) -> Index {
+        let (chain, network) = (store.chain(), store.network());
+        let forks = options.forks.unwrap_or_else(|| RewardForks::of(network.chain_id));
+        Index {
+            chain,
+            network,
+            pool,
+            upstream: Upstream::new(forks),
+            tokens: Tokens::default(),
+            txpool: PoolCache::default(),
+            fees: FeeCache::default(),
+            view: ArcSwapOption::empty(),
+            standing: ArcSwap::from_pointee(Standing::default()),
+            store: Arc::new(Mutex::new(store)),
+            held: AtomicBool::new(false),
+            lagging: AtomicBool::new(false),
+            last_node: AtomicU64::new(0),
+            chain_id: AtomicU64::new(network.chain_id.map_or(0, |id| id.saturating_add(1))),
+            born: Instant::now(),
+            heard_ms: AtomicU64::new(0),
+            more: Notify::new(),
+            end: watch::channel(false).0,
+            tasks: Mutex::new(Vec::new()),
+            options,
+        }
+    }
+
+    /// The chain.
+    pub fn chain(&self) -> &'static Chain {
+        self.chain
+    }
+
+    /// The network.
+    pub fn network(&self) -> &'static Network {
+        self.network
+    }
+
+    /// The rows on disk, which a change may hold for as long as a block takes.
+    pub fn store(&self) -> &Arc<Mutex<Store>> {
+        &self.store
+    }
+
+    pub(super) fn locked(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A copy of the index in a new folder, as it is at some block; whoever connects blocks goes on
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// The folder is there already, or the disk is full.
+    pub fn backup(&self, dir: &Path) -> Result<(), IndexError> {
+        let db = Arc::clone(self.locked().db());
+        db.checkpoint(dir)
+    }
+
+    /// An index that is served as it is and goes nowhere, and why.
+    pub fn hold(store: Store, pool: Arc<Pool>, why: String) -> Arc<Index> {
+        let index = Arc::new(Index::new(store, pool, SyncOptions::default()));
+        if let Err(error) = index.publish() {
+            tracing::error!(chain = index.chain.slug, %error, "the index cannot be read");
+        }
+        let tip = index.locked().tip();
+        index.stand(Standing {
+            height: tip.map_or(0, |tip| tip.height),
+            best_hash: tip.map(|tip| tip.hash.to_string()),
+            stopped: Some(why),
+            ..Standing::default()
+        });
+        index
+    }
+
+    /// The tip; none until the first blocks are held.
+    pub fn view(&self) -> Option<Arc<View>> {
+        self.view.load_full()
+    }
+
+    /// `eth_chainId`, once it is known.
+    pub fn chain_id(&self) -> Option<u64> {
+        self.chain_id.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    pub(super) fn set_chain_id(&self, id: u64) {
+        self.chain_id.store(id.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// How the index stands with its node.
+    pub fn standing(&self) -> Standing {
+        let mut standing = Standing::clone(&self.standing.load());
+        standing.in_sync &= self.silence() <= SYNC_LIVES;
+        standing
+    }
+
+    /// Whether the past is still to be filled in.
+    pub fn is_filling(&self) -> bool {
+        let store = self.locked();
+        let (base, begun_at) = (store.base(), store.begun_at());
+        base.zip(begun_at).is_none_or(|(base, at)| base.height > self.options.floor(at))
+    }
+
+    /// How long ago a node was heard.
+    pub(super) fn silence(&self) -> Duration {
+        match self.heard_ms.load(Ordering::Relaxed) {
+            0 => Duration::MAX,
+            heard => self.born.elapsed().saturating_sub(Duration::from_millis(heard)),
+        }
+    }
+
+    pub(super) fn heard(&self) {
+        let now = self.born.elapsed().as_millis().max(1) as u64;
+        self.heard_ms.store(now, Ordering::Relaxed);
+    }
+
+    pub(super) fn stand(&self, standing: Standing) {
+        self.standing.store(Arc::new(standing));
+    }
+
+    pub(super) fn set_held(&self, held: bool) {
+        self.held.store(held, Ordering::Release);
+    }
+
+    /// Publishes what the store holds, unless a reorganisation is half seen.
+    pub(super) fn publish(&self) -> Result<(), IndexError> {
+        let store = self.locked();
+        if self.held.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        if let Some(view) = View::of(&store)? {
+            // Under the lock, so that no older view follows a newer one.
+            self.view.store(Some(Arc::new(view)));
+        }
+        Ok(())
+    }
+
+    /// Changes the rows away from the runtime's workers, and publishes.
+    pub(super) async fn change<T: Send + 'static>(
+        self: &Arc<Index>,
+        change: impl FnOnce(&mut Store) -> Result<T, IndexError> + Send + 'static,
+    ) -> Result<T, IndexError> {
+        let index = Arc::clone(self);
+        let work = move || {
+            let done = change(&mut index.locked())?;
+            index.publish()?;
+            Ok(done)
+        };
+        let done = tokio::task::spawn_blocking(work).await;
+        done.unwrap_or_else(|error| {
+            Err(IndexError::failed(format!("a change was cut off: {error}")))
+        })
+    }
+
+    /// The node that gave us our tip, if it can be asked; else the best one.
+    pub(super) fn node(&self, tried: &Tried) -> Result<Arc<Node>, Unusable> {
+        let best = self.pool.pick(tried)?;
+        let last = self.last_node.load(Ordering::Relaxed).checked_sub(1);
+        let nodes = self.pool.nodes();
+        let last = nodes.iter().find(|node| Some(node.id()) == last && !tried.contains(node));
+        let usable = |node: &&Arc<Node>| {
+            let state = node.state();
+            let behind = node.height().map(|height| height + 2) < best.height();
+            state.standing == node::Standing::Ready && !state.ejected && !behind
+        };
+        Ok(last.filter(usable).map_or(best, Arc::clone))
+    }
+
+    pub(super) fn came_from(&self, node: &Node) {
+        self.last_node.store(node.id().saturating_add(1), Ordering::Relaxed);
+    }
+
+    pub(super) fn last_node(&self) -> Option<u64> {
+        self.last_node.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    pub(super) fn end_asked(&self) -> watch::Receiver<bool> {
+        self.end.subscribe()
+    }
+
+    pub(super) fn keep(&self, task: JoinHandle<()>) {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+    }
+
+    /// Ends the sync once the block that it is at is on the disk. What is held stays readable.
+    pub async fn stop(&self) {
+        self.end.send_replace(true);
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        for task in tasks {
+            // A panic in it was reported by the runtime.
+            let _ = task.await;
+        }
+    }
+}
+
+/// Waits until the end is asked for.
+pub(super) async fn asked(end: &mut watch::Receiver<bool>) {
+    // The sender is the index, which outlives the tasks or ends them.
+    let _ = end.wait_for(|end| *end).await;
+}

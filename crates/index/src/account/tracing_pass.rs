@@ -1,0 +1,177 @@
+//! Adds what calls inside of transactions did, block by block, newest first.
+//!
+//! Leaves reading traces to `trace`. Invariants: a block counts as traced only once every one of
+//! its transactions was; what fails is tried again, later each time; a node that cannot trace, or
+//! has not the state of old blocks any more, is not asked in vain over and over.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use chain::account::Hash;
+use futures_util::future::join_all;
+use node::{Node, Tried};
+
+use super::changes::{read_tx, scan_untraced};
+use super::facts::Traced;
+use super::index::{Index, asked};
+use super::rows::Retry;
+use super::schema::Place;
+use super::upstream::UpstreamError;
+use crate::ReadError;
+
+/// Blocks that are traced at once.
+const AT_ONCE: usize = 4;
+/// Rows that are looked at for something to do.
+const LOOKED_AT: usize = 10_000;
+/// Between two looks while there is nothing to do.
+const IDLE: Duration = Duration::from_millis(500);
+/// So long what a node has no state for is left alone.
+const PRUNED: Duration = Duration::from_secs(3600);
+/// The longest time before a trace that failed is asked for again.
+const LONGEST_SECS: u64 = 3600;
+
+/// A block to be traced.
+struct Job {
+    height: u32,
+    hash: Hash,
+    transactions: Vec<Hash>,
+    retry: Retry,
+}
+
+/// What came of it.
+enum Outcome {
+    Traced(Vec<Traced>),
+    Failed,
+    Pruned,
+    /// No node can trace, or be asked.
+    Unable,
+}
+
+/// Up to where and since when there is no state.
+type Gone = Option<(u32, Instant)>;
+
+/// Traces until it is ended.
+pub(super) async fn run(index: Arc<Index>) {
+    let mut end = index.end_asked();
+    let mut gone: Gone = None;
+    loop {
+        let more = index.more.notified();
+        let did = tokio::select! {
+            did = step(&index, &mut gone) => did,
+            () = asked(&mut end) => return,
+        };
+        if did {
+            continue;
+        }
+        tokio::select! {
+            () = more => {}
+            () = tokio::time::sleep(IDLE) => {}
+            () = asked(&mut end) => return,
+        }
+    }
+}
+
+/// Traces a few blocks; whether there may be more to do at once.
+async fn step(index: &Arc<Index>, gone: &mut Gone) -> bool {
+    if gone.is_some_and(|(_, since)| since.elapsed() > PRUNED) {
+        *gone = None;
+    }
+    let lowest = gone.map_or(0, |(height, _)| height.saturating_add(1));
+    let finding = Arc::clone(index);
+    let jobs = tokio::task::spawn_blocking(move || jobs(&finding, lowest)).await;
+    let jobs = match jobs {
+        Ok(Ok(jobs)) => jobs,
+        Ok(Err(error)) => {
+            tracing::warn!(chain = index.chain().slug, %error, "what to trace cannot be read");
+            return false;
+        }
+        Err(_) => return false,
+    };
+    let outcomes = join_all(jobs.iter().map(|job| trace(index, job))).await;
+    let mut did = false;
+    for (job, outcome) in jobs.into_iter().zip(outcomes) {
+        let (height, hash) = (job.height, job.hash);
+        let changed = match outcome {
+            Outcome::Traced(traces) => {
+                did = true;
+                index.change(move |store| store.trace(height, hash, &traces).map(drop)).await
+            }
+            Outcome::Failed => {
+                let retry = later(job.retry);
+                index.change(move |store| store.postpone(height, retry)).await
+            }
+            Outcome::Pruned => {
+                let up_to = gone.map_or(height, |(up_to, _)| up_to.max(height));
+                *gone = Some((up_to, Instant::now()));
+                Ok(())
+            }
+            Outcome::Unable => Ok(()),
+        };
+        if let Err(error) = changed {
+            tracing::warn!(chain = index.chain().slug, %error, "traces cannot be stored");
+            return false;
+        }
+    }
+    did
+}
+
+/// The newest blocks above `lowest` whose time has come.
+fn jobs(index: &Index, lowest: u32) -> Result<Vec<Job>, ReadError> {
+    let store = index.locked();
+    let now = now_secs();
+    let (mut due, mut seen) = (Vec::new(), 0);
+    scan_untraced(store.reader(), u32::MAX, |height, retry| {
+        seen += 1;
+        if retry.next_secs <= now && height >= lowest {
+            due.push((height, retry));
+        }
+        match due.len() == AT_ONCE || seen == LOOKED_AT || height <= lowest {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    })?;
+    let mut jobs = Vec::with_capacity(due.len());
+    for (height, retry) in due {
+        let Some(block) = store.block(height)? else { continue };
+        let places = (0..block.tx_count).map(|index| Place { height, index });
+        let hash = |place| Ok(read_tx(store.reader(), place)?.map(|tx| tx.hash));
+        let transactions: Vec<Option<Hash>> = places.map(hash).collect::<Result<_, ReadError>>()?;
+        let transactions = transactions.into_iter().flatten().collect();
+        jobs.push(Job { height, hash: block.hash, transactions, retry });
+    }
+    Ok(jobs)
+}
+
+async fn trace(index: &Index, job: &Job) -> Outcome {
+    let mut tried = Tried::new();
+    let mut pruned = false;
+    while let Ok(node) = index.node(&tried) {
+        match ask(index, &node, job).await {
+            Ok(outcome) => return outcome,
+            Err(UpstreamError::Missing { .. }) => {}
+            Err(UpstreamError::Pruned) => pruned = true,
+            Err(UpstreamError::Call(node::CallError::Rpc { .. }) | UpstreamError::Shape { .. }) => {
+                return Outcome::Failed;
+            }
+            Err(_) => return Outcome::Unable,
+        }
+        tried.add(&node);
+    }
+    if pruned { Outcome::Pruned } else { Outcome::Unable }
+}
+
+async fn ask(index: &Index, node: &Arc<Node>, job: &Job) -> Result<Outcome, UpstreamError> {
+    let traces = index.upstream.traces(node, job.height, job.hash, &job.transactions).await?;
+    let traces: Option<Vec<Traced>> = traces.into_iter().collect();
+    Ok(traces.map_or(Outcome::Failed, Outcome::Traced))
+}
+
+fn later(retry: Retry) -> Retry {
+    let wait = (1u64 << retry.tries.min(12)).min(LONGEST_SECS);
+    Retry { tries: retry.tries.saturating_add(1), next_secs: now_secs() + wait }
+}
+
+fn now_secs() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
