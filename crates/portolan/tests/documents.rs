@@ -297,3 +297,20 @@ fn no_document_outside_the_repository_is_cited() {
         }
     }
 }
+
+#[test]
+fn alarms_are_about_metrics_that_there_are_and_go_off() {
+    let (rules, told) = (text("docs/alerts.yaml"), text("docs/operate.md"));
+    let words = rules.split(|at: char| !at.is_ascii_alphanumeric() && at != '_');
+    let metrics: BTreeSet<&str> = words.filter(|word| word.starts_with("portolan_")).collect();
+    assert!(metrics.len() >= 5, "{metrics:?}");
+    for metric in metrics {
+        assert!(told.contains(&format!("| `{metric}` |")), "{metric}");
+    }
+    let mut promtool = std::process::Command::new("promtool");
+    promtool.args(["test", "rules", "alerts-test.yaml"]).current_dir(root().join("docs"));
+    match promtool.output() {
+        Ok(ran) => assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout)),
+        Err(_) => println!("skipped: promtool is not installed here"),
+    }
+}
