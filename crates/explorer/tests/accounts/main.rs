@@ -9,6 +9,7 @@ mod expected;
 mod hostile;
 mod interface;
 mod live;
+mod outage;
 mod poor;
 mod recorded;
 mod reorganised;

@@ -46,8 +46,18 @@ fn service(index: Option<&Arc<Index>>) -> ChainService {
 
 /// An index in `dir` that follows these nodes.
 pub fn follow(dir: &Path, urls: &[String], options: SyncOptions) -> (Arc<Index>, Arc<Pool>) {
+    follow_on("dev", dir, urls, options)
+}
+
+/// The same on a network of that name.
+fn follow_on(
+    network: &str,
+    dir: &Path,
+    urls: &[String],
+    options: SyncOptions,
+) -> (Arc<Index>, Arc<Pool>) {
     let chain = chain::find("eth").unwrap();
-    let network = chain.network("dev").unwrap();
+    let network = chain.network(network).unwrap();
     let memory = Memory::new(8 << 20, 8 << 20);
     let store = Store::open(dir, chain, network, &memory).unwrap();
     let nodes = urls.iter().map(|url| NodeConfig::new(url.as_str())).collect();
@@ -61,6 +71,11 @@ pub fn follow(dir: &Path, urls: &[String], options: SyncOptions) -> (Arc<Index>,
 impl Rig {
     /// Starts an explorer whose index follows these nodes.
     pub async fn start(urls: &[String], options: SyncOptions) -> Rig {
+        Rig::start_on("dev", urls, options).await
+    }
+
+    /// The same on a network of that name.
+    pub async fn start_on(network: &str, urls: &[String], options: SyncOptions) -> Rig {
         let dir = TempDir::new().unwrap();
         let wide = PlanConfig {
             requests_per_second: 100_000,
@@ -77,7 +92,7 @@ impl Rig {
         let admin = Admin::open(dir.path(), plans, Clock::system()).unwrap();
         admin.add_account("tester", Some("wide"), Some("wide")).unwrap();
         let key = admin.add_key("tester", KeyOptions::default()).unwrap();
-        let (index, pool) = follow(&dir.path().join("eth"), urls, options);
+        let (index, pool) = follow_on(network, &dir.path().join("eth"), urls, options);
         let services = vec![service(Some(&index))];
         let explorer = Arc::new(Explorer::new(meter, services, Settings::default()));
         let listener = listen::bind("explorer", "127.0.0.1:0".parse().unwrap()).unwrap();
