@@ -28,8 +28,6 @@ pub struct Chain {
     pub dialect: Dialect,
     /// The networks of this chain; the main network is the first.
     pub networks: &'static [Network],
-    /// The format of its blocks, where it is Bitcoin's or a relative of it.
-    pub format: Option<Format>,
     pub(crate) methods: &'static LazyLock<MethodSet>,
 }
 
@@ -38,6 +36,14 @@ impl Chain {
     /// them. Parsed once from the chain's method file.
     pub fn methods(&self) -> &'static MethodSet {
         self.methods
+    }
+
+    /// The format of its blocks, where its transactions spend earlier outputs.
+    pub fn format(&self) -> Option<&Format> {
+        match &self.family {
+            Family::Utxo(format) => Some(format),
+            Family::Account | Family::Ring => None,
+        }
     }
 
     /// The network of that exact lower-case name, e.g. `regtest`.
@@ -72,10 +78,10 @@ impl Hash for Chain {
 }
 
 /// How transactions move value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// Transactions spend earlier outputs.
-    Utxo,
+    /// Transactions spend earlier outputs; blocks are in this format.
+    Utxo(Format),
     /// Transactions change balances of accounts.
     Account,
     /// Transactions spend one hidden member of a ring of outputs.
@@ -86,7 +92,7 @@ impl Family {
     /// The word used in answers and documents.
     pub fn as_str(self) -> &'static str {
         match self {
-            Family::Utxo => "utxo",
+            Family::Utxo(_) => "utxo",
             Family::Account => "account",
             Family::Ring => "ring",
         }

@@ -76,14 +76,14 @@ impl Endpoint {
         };
         match (self, family) {
             (Status | Blocks | Block | BlockTxs | Tx | Mempool | Search, _) => true,
-            (Address | AddressTxs, Family::Utxo | Family::Account) => true,
-            (AddressUtxo, Family::Utxo) => true,
+            (Address | AddressTxs, Family::Utxo(_) | Family::Account) => true,
+            (AddressUtxo, Family::Utxo(_)) => true,
             (Gas | Contract, Family::Account) => true,
             (OutputsCheck, Family::Ring) => true,
             (Address | AddressTxs, Family::Ring)
             | (AddressUtxo, Family::Account | Family::Ring)
-            | (Gas | Contract, Family::Utxo | Family::Ring)
-            | (OutputsCheck, Family::Utxo | Family::Account) => false,
+            | (Gas | Contract, Family::Utxo(_) | Family::Ring)
+            | (OutputsCheck, Family::Utxo(_) | Family::Account) => false,
         }
     }
 }
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn each_family_has_its_own() {
         let count = |family| Endpoint::ALL.iter().filter(|e| e.is_of(family)).count();
-        assert_eq!(count(Family::Utxo), 10);
+        assert_eq!(count(chain::find("btc").unwrap().family), 10);
         assert_eq!(count(Family::Account), 11);
         assert_eq!(count(Family::Ring), 8);
     }

@@ -73,7 +73,7 @@ pub(crate) async fn answer(
     reads: &Reads,
 ) -> Result<Content, Refusal> {
     let (chain, network) = (question.service.chain, question.service.network);
-    let format = chain.format.as_ref().ok_or(Reason::ServiceUnavailable)?;
+    let format = chain.format().ok_or(Reason::ServiceUnavailable)?;
     if question.path.endpoint == Endpoint::Status {
         return Ok(json(&status::status(index)).into());
     }

@@ -31,7 +31,7 @@ impl AtRest {
     ) -> Result<(Option<Identity>, Identity), IndexError> {
         let found = match chain.family {
             Family::Account => account::Store::identity(dir)?,
-            Family::Utxo | Family::Ring => utxo::Store::identity(dir)?,
+            Family::Utxo(_) | Family::Ring => utxo::Store::identity(dir)?,
         };
         Ok((found, Identity::new(chain, network)))
     }
@@ -78,7 +78,7 @@ impl AtRest {
     ) -> Result<(), IndexError> {
         match chain.family {
             Family::Account => account::Store::open(dir, chain, network, memory)?.backup(to),
-            Family::Utxo | Family::Ring => {
+            Family::Utxo(_) | Family::Ring => {
                 utxo::Store::open(dir, chain, network, memory, None)?.backup(to)
             }
         }

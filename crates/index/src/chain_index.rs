@@ -28,7 +28,7 @@ impl ChainIndex {
     /// Whether this version keeps an index of that chain.
     pub fn is_kept_of(chain: &Chain) -> bool {
         match chain.family {
-            Family::Utxo => chain.format.is_some(),
+            Family::Utxo(_) => true,
             Family::Account => true,
             Family::Ring => false,
         }
@@ -50,7 +50,7 @@ impl ChainIndex {
     ) -> Result<ChainIndex, IndexError> {
         let (chain, network) = (pool.chain(), pool.network());
         match chain.family {
-            Family::Utxo => {
+            Family::Utxo(_) => {
                 let store = utxo::Store::open(dir, chain, network, memory, None)?;
                 Ok(ChainIndex::Utxo(utxo::Index::start(store, Arc::clone(pool), options)))
             }
@@ -83,7 +83,7 @@ impl ChainIndex {
         network: &'static Network,
     ) -> Result<(), IndexError> {
         let (found, wanted) = match chain.family {
-            Family::Utxo => (utxo::Store::identity(dir), Identity::new(chain, network)),
+            Family::Utxo(_) => (utxo::Store::identity(dir), Identity::new(chain, network)),
             Family::Account => (account::Store::identity(dir), Identity::new(chain, network)),
             Family::Ring => return Ok(()),
         };
@@ -100,7 +100,7 @@ impl ChainIndex {
     /// Whether a process has the index in a folder open.
     pub fn is_open(dir: &Path, chain: &'static Chain) -> bool {
         match chain.family {
-            Family::Utxo => utxo::Store::is_open(dir),
+            Family::Utxo(_) => utxo::Store::is_open(dir),
             Family::Account => account::Store::is_open(dir),
             Family::Ring => false,
         }
@@ -117,7 +117,7 @@ impl ChainIndex {
         let (chain, network, why) = (pool.chain(), pool.network(), error.to_string());
         let held = match chain.family {
             _ if error.is_damage() => None,
-            Family::Utxo => {
+            Family::Utxo(_) => {
                 let store = utxo::Store::open_read_only(dir, chain, network, memory).ok();
                 store.map(|store| ChainIndex::Utxo(utxo::Index::hold(store, why.clone())))
             }

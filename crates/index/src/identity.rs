@@ -36,7 +36,7 @@ impl Identity {
             network: network.name.into(),
             genesis: network.genesis.map(Into::into),
             format: match chain.family {
-                Family::Utxo => utxo::FORMAT,
+                Family::Utxo(_) => utxo::FORMAT,
                 Family::Account => account::FORMAT,
                 Family::Ring => 0,
             },

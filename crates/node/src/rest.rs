@@ -158,7 +158,7 @@ impl Node {
     /// Whether bytes begin with the header of this block. Where the format is not known here, that
     /// is left to who reads it.
     fn is_block(&self, block: &[u8], hash: &str) -> bool {
-        let Some(format) = &self.chain().format else { return true };
+        let Some(format) = self.chain().format() else { return true };
         Header::at_front(block, format)
             .is_ok_and(|(header, _)| header.hash.to_string().eq_ignore_ascii_case(hash))
     }

@@ -189,7 +189,7 @@ fn what_to_try(gateway: &str, explorer: &str, key: &str, samples: &[Sample]) -> 
 /// The method that tells the height of a chain's tip.
 fn tip_method(chain: &chain::Chain) -> &'static str {
     match chain.family {
-        chain::Family::Utxo => "getblockcount",
+        chain::Family::Utxo(_) => "getblockcount",
         chain::Family::Account => "eth_blockNumber",
         chain::Family::Ring => "get_block_count",
     }

@@ -160,7 +160,7 @@ impl Forge {
     /// If the chain's blocks are not in Bitcoin's format.
     pub fn new(chain: &'static Chain) -> Forge {
         let raw = genesis(chain).expect("the chain's blocks are in Bitcoin's format");
-        let format = chain.format.expect("it has a genesis block");
+        let format = *chain.format().expect("it has a genesis block");
         let block = Block::decode(&raw, &format).expect("a test reads each of them");
         Forge { height: 0, tip: block.header.hash, time: block.header.time, salt: 0 }
     }

@@ -75,7 +75,7 @@ mod tests {
         for slug in ["btc", "ltc", "doge", "bch", "xec"] {
             let chain = chain::find(slug).unwrap();
             let raw = genesis(chain).unwrap();
-            let block = Block::decode(&raw, &chain.format.unwrap()).unwrap();
+            let block = Block::decode(&raw, chain.format().unwrap()).unwrap();
             let expected = chain.network("regtest").unwrap().genesis;
             assert_eq!(Some(block.header.hash.to_string().as_str()), expected);
             assert!(block.is_whole());

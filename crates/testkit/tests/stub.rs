@@ -79,7 +79,7 @@ async fn node_pool_takes_it_for_the_right_chain() {
         let hash = blocks[1].hash.to_string();
         let raw = node.raw_block(&hash).await.unwrap();
         assert_eq!(raw, blocks[1].raw);
-        let read = Block::decode(&raw, &chain_of(slug).format.unwrap()).unwrap();
+        let read = Block::decode(&raw, chain_of(slug).format().unwrap()).unwrap();
         assert!(read.is_whole());
         assert_eq!(stub.calls("rest/block"), 1);
     }
@@ -120,7 +120,7 @@ async fn spent_outputs_are_those_of_the_inputs() {
         expected.extend_from_slice(&key_hash_script(number));
     }
     assert_eq!(raw, expected);
-    assert!(SpentOutputs::decode(&raw, &chain_of("btc").format.unwrap()).is_ok());
+    assert!(SpentOutputs::decode(&raw, chain_of("btc").format().unwrap()).is_ok());
     let genesis = ask(&stub, "getblockhash", json!([0])).await;
     let raw = node.raw_spent_outputs(genesis.as_str().unwrap()).await.unwrap().unwrap();
     assert_eq!(raw, [1, 0][..]);
@@ -218,7 +218,7 @@ async fn transactions_stand_in_any_order_and_tokens_stay() {
     assert_eq!(stub.unspent(), Some((1, 6)));
     let (_pool, node) = pool("bch", &stub);
     let raw = node.raw_spent_outputs(&block.hash.to_string()).await.unwrap().unwrap();
-    let spent = SpentOutputs::decode(&raw, &chain_of("bch").format.unwrap());
+    let spent = SpentOutputs::decode(&raw, chain_of("bch").format().unwrap());
     assert!(spent.is_ok());
     assert!(raw.windows(script.len()).any(|part| part == script));
     stub.rewind(1).unwrap();

@@ -5,7 +5,7 @@ use crate::{CashAddr, find};
 fn exactly(slug: &str, network: &str, text: &str) -> Result<Destination, AddressError> {
     let chain = find(slug).unwrap();
     let network = chain.network(network).unwrap();
-    network.addresses.decode(text, &chain.format.unwrap())
+    network.addresses.decode(text, chain.format().unwrap())
 }
 
 /// What a text leads to, where a wrong checksum is as good as any other mistake.
@@ -217,7 +217,7 @@ fn what_is_no_base58_address() {
 fn other_families_have_no_such_addresses() {
     let eth = find("eth").unwrap().mainnet();
     let text = "1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu";
-    let format = find("btc").unwrap().format.unwrap();
+    let format = *find("btc").unwrap().format().unwrap();
     assert_eq!(eth.addresses.decode(text, &format), Err(AddressError::Unknown));
 }
 

@@ -21,11 +21,10 @@ pub(super) static CHAIN: Chain = Chain {
     symbol: "BCH",
     decimals: 8,
     ordinal: 3,
-    family: Family::Utxo,
+    family: Family::Utxo(FORMAT),
     dialect: Dialect::LegacyCore,
     networks: &NETWORKS,
     methods: &METHODS,
-    format: Some(FORMAT),
 };
 
 const FORMAT: Format = Format {

@@ -17,11 +17,10 @@ pub(super) static CHAIN: Chain = Chain {
     symbol: "BTC",
     decimals: 8,
     ordinal: 0,
-    family: Family::Utxo,
+    family: Family::Utxo(FORMAT),
     dialect: Dialect::Core,
     networks: &NETWORKS,
     methods: &METHODS,
-    format: Some(FORMAT),
 };
 
 const FORMAT: Format = Format {

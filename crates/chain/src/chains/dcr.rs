@@ -17,11 +17,10 @@ pub(super) static CHAIN: Chain = Chain {
     symbol: "DCR",
     decimals: 8,
     ordinal: 6,
-    family: Family::Utxo,
+    family: Family::Utxo(FORMAT),
     dialect: Dialect::Dcrd,
     networks: &NETWORKS,
     methods: &METHODS,
-    format: Some(FORMAT),
 };
 
 const FORMAT: Format = Format {

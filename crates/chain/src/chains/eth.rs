@@ -17,7 +17,6 @@ pub(super) static CHAIN: Chain = Chain {
     dialect: Dialect::Geth,
     networks: &NETWORKS,
     methods: &METHODS,
-    format: None,
 };
 
 static METHODS: LazyLock<MethodSet> = LazyLock::new(|| {

@@ -17,11 +17,10 @@ pub(super) static CHAIN: Chain = Chain {
     symbol: "LTC",
     decimals: 8,
     ordinal: 1,
-    family: Family::Utxo,
+    family: Family::Utxo(FORMAT),
     dialect: Dialect::LegacyCore,
     networks: &NETWORKS,
     methods: &METHODS,
-    format: Some(FORMAT),
 };
 
 const FORMAT: Format = Format {

@@ -19,11 +19,10 @@ pub(super) static CHAIN: Chain = Chain {
     symbol: "XEC",
     decimals: 2,
     ordinal: 4,
-    family: Family::Utxo,
+    family: Family::Utxo(FORMAT),
     dialect: Dialect::LegacyCore,
     networks: &NETWORKS,
     methods: &METHODS,
-    format: Some(FORMAT),
 };
 
 const FORMAT: Format = Format {

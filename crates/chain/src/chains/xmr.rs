@@ -21,7 +21,6 @@ pub(super) static CHAIN: Chain = Chain {
     dialect: Dialect::Monerod,
     networks: &NETWORKS,
     methods: &METHODS,
-    format: None,
 };
 
 static METHODS: LazyLock<MethodSet> = LazyLock::new(|| {

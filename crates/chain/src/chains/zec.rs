@@ -18,11 +18,10 @@ pub(super) static CHAIN: Chain = Chain {
     symbol: "ZEC",
     decimals: 8,
     ordinal: 5,
-    family: Family::Utxo,
+    family: Family::Utxo(FORMAT),
     dialect: Dialect::Zebrad,
     networks: &NETWORKS,
     methods: &METHODS,
-    format: Some(FORMAT),
 };
 
 const FORMAT: Format = Format {

@@ -12,7 +12,7 @@ use testkit::Recording;
 fn formats() -> Vec<(Format, &'static Network)> {
     chain::ALL
         .iter()
-        .filter_map(|chain| Some((chain.format?, chain)))
+        .filter_map(|chain| Some((*chain.format()?, chain)))
         .flat_map(|(format, chain)| chain.networks.iter().map(move |network| (format, network)))
         .collect()
 }
@@ -79,7 +79,7 @@ fn every_cut_of_a_real_block_is_refused() {
     let genuine = [("btc", 0), ("doge", 2), ("bch", 3), ("zec", 4), ("dcr", 5)];
     let blocks = real_blocks();
     for (slug, place) in genuine {
-        let format = chain::find(slug).unwrap().format.unwrap();
+        let format = *chain::find(slug).unwrap().format().unwrap();
         let raw = &blocks[place];
         assert!(Block::decode(raw, &format).is_ok(), "{slug}");
         for end in 0..raw.len() {

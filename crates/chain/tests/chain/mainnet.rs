@@ -28,7 +28,7 @@ fn transactions_decode_to_their_facts() {
 fn check(slug: &str, fact: &Value) {
     let chain = chain::find(slug).unwrap();
     let network = chain.network(fact["network"].as_str().unwrap()).unwrap();
-    let format = chain.format.unwrap();
+    let format = *chain.format().unwrap();
     let raw = const_hex::decode(fact["hex"].as_str().unwrap()).unwrap();
     let transaction = Transaction::decode(&raw, &format).unwrap();
     assert_eq!(fact["txid"], transaction.txid().to_string());
@@ -54,7 +54,7 @@ fn check(slug: &str, fact: &Value) {
 
 #[test]
 fn blocks_of_dogecoin_hash_to_their_names() {
-    let format = chain::find("doge").unwrap().format.unwrap();
+    let format = *chain::find("doge").unwrap().format().unwrap();
     for (height, merged) in [(12_345, false), (371_337, true), (567_890, true), (2_264_125, true)] {
         let text = read(&format!("doge-block-{height}.hex"));
         let raw = const_hex::decode(text.trim()).unwrap();
@@ -74,7 +74,7 @@ fn blocks_of_dogecoin_hash_to_their_names() {
 /// src/vectors/block-*.txt.
 #[test]
 fn blocks_of_zcash_are_whole_and_have_the_work_that_they_claim() {
-    let format = chain::find("zec").unwrap().format.unwrap();
+    let format = *chain::find("zec").unwrap().format().unwrap();
     let mut versions = Vec::new();
     for name in [
         "block-396",
@@ -122,7 +122,7 @@ fn zcash_block(name: &str) -> Vec<u8> {
 /// What the pools pay is the other side of inputs and outputs.
 #[test]
 fn values_of_shielded_pools_are_read() {
-    let format = chain::find("zec").unwrap().format.unwrap();
+    let format = *chain::find("zec").unwrap().format().unwrap();
     let raw = zcash_block("block-1687107");
     let block = Block::decode(&raw, &format).unwrap();
     let txid = "dd37eba198d8afc7fb864c8dda6f41b1d6d95e99cc6633b6f77a215b5731e899";
@@ -150,7 +150,7 @@ fn values_of_shielded_pools_are_read() {
 
 #[test]
 fn a_block_of_decred_hashes_to_its_name() {
-    let format = chain::find("dcr").unwrap().format.unwrap();
+    let format = *chain::find("dcr").unwrap().format().unwrap();
     let raw = const_hex::decode(read("dcr-block-432100.hex").trim()).unwrap();
     let block = Block::decode(&raw, &format).unwrap();
     assert!(block.is_whole());
@@ -178,7 +178,7 @@ fn a_block_of_decred_hashes_to_its_name() {
 /// internal/blockchain/testdata/blocks0to168.bz2, packed anew as length and block.
 #[test]
 fn a_chain_of_decred_hangs_together() {
-    let format = chain::find("dcr").unwrap().format.unwrap();
+    let format = *chain::find("dcr").unwrap().format().unwrap();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/simnet/dcr-blocks.bin.gz");
     let mut bytes = Vec::new();
     GzDecoder::new(File::open(path).unwrap()).read_to_end(&mut bytes).unwrap();
@@ -209,7 +209,7 @@ fn a_chain_of_decred_hangs_together() {
 /// zcash_primitives 0.31.0 (`testing::arb_tx`, written and read back); what they prove is noise.
 #[test]
 fn ids_and_pools_are_those_of_the_programs_of_zcash() {
-    let format = chain::find("zec").unwrap().format.unwrap();
+    let format = *chain::find("zec").unwrap().format().unwrap();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/made/zec-transactions.json.gz");
     let made: Vec<Value> =
         serde_json::from_reader(GzDecoder::new(File::open(path).unwrap())).unwrap();
@@ -236,7 +236,7 @@ fn ids_and_pools_are_those_of_the_programs_of_zcash() {
 /// zcash_primitives 0.31.0.
 #[test]
 fn an_empty_transaction_of_version_6_has_its_id() {
-    let format = chain::find("zec").unwrap().format.unwrap();
+    let format = *chain::find("zec").unwrap().format().unwrap();
     let raw = const_hex::decode("0600008098b684d8d90a19770000000001000000000000000000").unwrap();
     let transaction = Transaction::decode(&raw, &format).unwrap();
     let id = "78296c68a370c2e1f058d997c81c7b011c4562c52fc5ca2994ad59cd179fbe9e";

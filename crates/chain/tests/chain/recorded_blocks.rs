@@ -24,7 +24,7 @@ fn check(slug: &str) {
         }
         let mut alone = 0;
         for (txid, raw) in &recording.raw_transactions {
-            let transaction = Transaction::decode(raw, &recording.chain.format.unwrap()).unwrap();
+            let transaction = Transaction::decode(raw, recording.chain.format().unwrap()).unwrap();
             if let Some(json) = recording.transactions.get(txid) {
                 check_transaction(&recording, &transaction, txid, json);
                 alone += 1;
@@ -35,14 +35,14 @@ fn check(slug: &str) {
 }
 
 fn check_block(recording: &Recording, raw: &[u8], json: &Value) {
-    let block = Block::decode(raw, &recording.chain.format.unwrap()).unwrap();
+    let block = Block::decode(raw, recording.chain.format().unwrap()).unwrap();
     assert!(block.is_whole(), "{}", block.header.hash);
     assert_eq!(json["hash"], block.header.hash.to_string());
     assert_eq!(json["merkleroot"], block.header.merkle_root.to_string());
     assert_eq!(json["version"], block.header.version);
     assert_eq!(json["time"], block.header.time);
     assert_eq!(json["nonce"].to_string().trim_matches('"'), block.header.nonce.to_string());
-    let format = recording.chain.format.unwrap();
+    let format = *recording.chain.format().unwrap();
     let again = block.header.hash_of_fields(&format);
     assert_eq!(again, (format.layout != Layout::Shielded).then_some(block.header.hash));
     assert_eq!(json["bits"], format!("{:08x}", block.header.bits));
@@ -148,7 +148,7 @@ fn check_stake_header(stake: &StakeHeader, block: &Block<'_>, json: &Value) {
 }
 
 fn check_output(recording: &Recording, output: &Output<'_>, json: &Value, kind: Kind) {
-    let format = recording.chain.format.unwrap();
+    let format = *recording.chain.format().unwrap();
     let addresses = &recording.on().addresses;
     let rules = &format.scripts;
     let script = &json["scriptPubKey"];
@@ -237,7 +237,7 @@ fn of_ecash() {
 fn tokens_and_merged_mining_and_extension_blocks_were_among_them() {
     let has = |slug: &str, what: fn(&Block<'_>) -> bool| {
         let recording = Recording::of(slug, Phase::B);
-        let format = recording.chain.format.unwrap();
+        let format = *recording.chain.format().unwrap();
         recording.raw.iter().filter(|raw| what(&Block::decode(raw, &format).unwrap())).count()
     };
     let tokens = |block: &Block<'_>| {
@@ -252,7 +252,7 @@ fn tokens_and_merged_mining_and_extension_blocks_were_among_them() {
 #[test]
 fn spent_outputs_are_those_of_the_inputs() {
     let recording = Recording::of("btc", Phase::B);
-    let format = recording.chain.format.unwrap();
+    let format = *recording.chain.format().unwrap();
     let mut by_hash = HashMap::new();
     for line in replay::recorded("btc").unwrap().filter(|line| line.method() == "getblock") {
         let params: Value = serde_json::from_str(line.params()).unwrap();
@@ -291,7 +291,7 @@ fn spent_outputs_are_those_of_the_inputs() {
 #[test]
 fn a_litecoin_block_without_extension_or_witnesses_is_the_same_block() {
     let recording = Recording::of("ltc", Phase::B);
-    let format = recording.chain.format.unwrap();
+    let format = *recording.chain.format().unwrap();
     let with_extension = |raw: &&Vec<u8>| Block::decode(raw, &format).unwrap().extension.is_some();
     for raw in recording.raw.iter().filter(with_extension) {
         let full = Block::decode(raw, &format).unwrap();
@@ -351,7 +351,7 @@ fn body(transaction: &Transaction<'_>) -> Vec<u8> {
 fn kinds_and_votes_and_what_inputs_bring_are_as_expected() {
     for phase in [Phase::A, Phase::B] {
         let recording = Recording::of("dcr", phase);
-        let format = recording.chain.format.unwrap();
+        let format = *recording.chain.format().unwrap();
         let mut votes = 0;
         for list in ["txs", "mempool"] {
             for (txid, fact) in recording.expected[list].as_object().unwrap() {

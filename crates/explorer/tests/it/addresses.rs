@@ -61,7 +61,7 @@ fn cash(prefix: &str, version: u8, hash: &[u8]) -> String {
 fn forms(slug: &str, canonical: &str) -> Vec<String> {
     let chain = chain::find(slug).unwrap();
     let network = chain.network("regtest").unwrap();
-    let found = network.addresses.decode(canonical, &chain.format.unwrap()).unwrap();
+    let found = network.addresses.decode(canonical, chain.format().unwrap()).unwrap();
     let (hash, versions, kinds): (Vec<u8>, &[u8], &[u8]) = match &found {
         Destination::PubkeyHash(hash) => (hash.to_vec(), &[0x6f], &[0, 2 << 3]),
         Destination::ScriptHash(hash) if slug == "ltc" => (hash.to_vec(), &[0x3a, 0xc4], &[]),

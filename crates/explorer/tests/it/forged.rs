@@ -70,7 +70,7 @@ impl Stage {
 /// The address of a script on the chain's test network.
 pub fn address(slug: &str, script: &[u8]) -> String {
     let chain = chain::find(slug).unwrap();
-    let destination = Destination::of_script(script, &chain.format.unwrap().scripts).unwrap();
+    let destination = Destination::of_script(script, &chain.format().unwrap().scripts).unwrap();
     chain.network("regtest").unwrap().addresses.encode(&destination).unwrap()
 }
 

@@ -148,7 +148,7 @@ fn main() -> std::io::Result<()> {
         file,
         chain,
         network: chain.network("regtest").expect("a regtest"),
-        format: chain.format.expect("a chain of blocks that this index reads"),
+        format: *chain.format().expect("a chain of blocks that this index reads"),
         genesis: testkit::genesis(chain).expect("a genesis block").to_vec().into(),
         options,
     };

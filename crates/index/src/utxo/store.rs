@@ -50,7 +50,7 @@ impl Store {
         memory: &Memory,
         key: Option<HashKey>,
     ) -> Result<Store, IndexError> {
-        let format = chain.format.ok_or_else(|| no_index(dir, chain))?;
+        let format = *chain.format().ok_or_else(|| no_index(dir, chain))?;
         let wanted = Identity::new(chain, network);
         wanted.check_tables(dir, &TABLES)?;
         let db = Arc::new(Db::open(dir, &TABLES, memory)?);
@@ -73,7 +73,7 @@ impl Store {
         network: &'static Network,
         memory: &Memory,
     ) -> Result<Store, IndexError> {
-        let format = chain.format.ok_or_else(|| no_index(dir, chain))?;
+        let format = *chain.format().ok_or_else(|| no_index(dir, chain))?;
         let wanted = Identity::new(chain, network);
         wanted.check_tables(dir, &TABLES)?;
         let db = Arc::new(Db::open_read_only(dir, &TABLES, memory)?);

@@ -227,7 +227,7 @@ fn hold_output(recording: &Recording, output: &index::utxo::OutputRecord, json: 
 }
 
 fn hold_address(view: &View, recording: &Recording, address: &str, expected: &Value) {
-    let format = recording.chain.format.unwrap();
+    let format = *recording.chain.format().unwrap();
     let network = recording.on();
     let script = network.addresses.decode(address, &format).unwrap().script();
     let totals = view.address(&script, Tier::Any).unwrap().unwrap();

@@ -55,7 +55,7 @@ async fn sample(explorer: SocketAddr, key: &str, chain: &'static Chain) -> Optio
 fn spent_by(chain: &'static Chain, tx: &Value) -> Option<Sample> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let (id, address) = match chain.family {
-        chain::Family::Utxo => {
+        chain::Family::Utxo(_) => {
             let mut vin = tx["vin"].as_array()?.iter();
             (&tx["txid"], Some(vin.find_map(|input| text(&input["addresses"][0]))?))
         }

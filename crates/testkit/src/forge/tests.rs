@@ -12,7 +12,7 @@ fn btc() -> &'static Chain {
 fn blocks_are_read_back_as_they_were_meant() {
     for slug in ["btc", "ltc", "doge", "bch", "xec"] {
         let chain = chain::find(slug).unwrap();
-        let format = chain.format.unwrap();
+        let format = *chain.format().unwrap();
         let mut forge = Forge::new(chain);
         let genesis = forge.tip();
         let first = forge.mine(50, &key_hash_script(1), &[]);
@@ -41,7 +41,7 @@ fn witness_changes_the_bytes_and_not_the_id() {
         .pay(1, &[])
         .finish();
     assert_eq!(witnessed.txid, bare.finish().txid);
-    let read = Transaction::decode(&witnessed.raw, &btc().format.unwrap()).unwrap();
+    let read = Transaction::decode(&witnessed.raw, btc().format().unwrap()).unwrap();
     assert_eq!(read.txid(), witnessed.txid);
     assert!(read.vsize() < read.size());
 }
@@ -82,7 +82,7 @@ fn counts_of_every_width_are_read_back() {
             draft = draft.pay(number as u64, &key_hash_script(1));
         }
         let block = forge.mine(1, &[], &[draft.finish()]);
-        let read = Block::decode(&block.raw, &btc().format.unwrap()).unwrap();
+        let read = Block::decode(&block.raw, btc().format().unwrap()).unwrap();
         assert_eq!(read.transactions[1].outputs().len(), outputs);
     }
 }

@@ -70,7 +70,7 @@ impl Ledger {
         accounts: bool,
         index: bool,
     ) -> Result<Ledger, Misfit> {
-        let format = chain.format.expect("a chain with a genesis block here has a format");
+        let format = *chain.format().expect("a chain with a genesis block here has a format");
         let header = Block::decode(&genesis, &format)?.header;
         let mut ledger = Ledger {
             format,

@@ -2,7 +2,7 @@ use super::*;
 use crate::find;
 
 fn class(slug: &str, script: &[u8]) -> &'static str {
-    ScriptClass::of(script, &find(slug).unwrap().format.unwrap().scripts).as_str()
+    ScriptClass::of(script, &find(slug).unwrap().format().unwrap().scripts).as_str()
 }
 
 fn push(data: &[u8]) -> Vec<u8> {
@@ -94,7 +94,7 @@ fn a_key_hash_pushed_by_a_longer_opcode_has_a_name_on_the_oldest_rules_but_no_de
     let script = [&[0x76, 0xa9][..], &long_push(&[1; 20]), &[0x88, 0xac]].concat();
     let none = "nonstandard";
     assert_eq!(ALL.map(|slug| class(slug, &script)), [none, none, "pubkeyhash", none, none]);
-    let rules = &find("doge").unwrap().format.unwrap().scripts;
+    let rules = &find("doge").unwrap().format().unwrap().scripts;
     assert_eq!(super::super::Destination::of_script(&script, rules), None);
 }
 

@@ -3,7 +3,7 @@ use crate::find;
 use crate::utxo::{Block, Problem};
 
 fn format(slug: &str) -> Format {
-    find(slug).unwrap().format.unwrap()
+    *find(slug).unwrap().format().unwrap()
 }
 
 const INPUT: &[u8] = &{

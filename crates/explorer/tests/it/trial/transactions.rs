@@ -46,7 +46,7 @@ impl Trial {
         ]);
         members.extend((!waits).then_some(["block_hash", "block_height"]).iter().flatten());
         members.extend(if coinbase { &["coinbase"][..] } else { &["fee", "value_in"] });
-        members.extend(self.recording.chain.format.unwrap().witness.then_some("vsize"));
+        members.extend(self.recording.chain.format().unwrap().witness.then_some("vsize"));
         assert_eq!(names(found), members, "{found}");
         let (vin, vout) = (found["vin"].as_array().unwrap(), found["vout"].as_array().unwrap());
         let value_out: i128 = vout.iter().map(|output| big(&output["value"])).sum();

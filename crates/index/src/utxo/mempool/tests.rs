@@ -6,7 +6,7 @@ use crate::utxo::decoded;
 /// An entry that spends the first output of `parent` and pays `value`.
 fn entry(parent: &ForgedTransaction, value: u64, first_seen: u64) -> (ForgedTransaction, Entry) {
     let made = Draft::new().spend(parent.output(0)).pay(value, &key_hash_script(value)).finish();
-    let format = chain::find("btc").unwrap().format.unwrap();
+    let format = *chain::find("btc").unwrap().format().unwrap();
     let transaction = chain::utxo::Transaction::decode(&made.raw, &format).unwrap();
     let record = decoded::record(&transaction, made.txid);
     let spent = parent.output(0);
@@ -57,7 +57,7 @@ fn a_block_takes_what_it_includes_and_what_it_contradicts() {
     pool.leave_beyond(Hash32::ZERO);
     let rival = Draft::new().spend(two.coinbase.output(0)).pay(1, &key_hash_script(9)).finish();
     let block = forge.mine(1, &key_hash_script(3), &[mined, rival]);
-    let format = chain::find("btc").unwrap().format.unwrap();
+    let format = *chain::find("btc").unwrap().format().unwrap();
     pool.confirm(&Block::decode(&block.raw, &format).unwrap());
     assert_eq!((pool.count(), pool.memory()), (1, 0), "what is beyond the bound waits on");
     pool.remove(&Hash32::ZERO);

@@ -46,7 +46,7 @@ struct Pooled {
 /// Carries `verify` out.
 pub(super) fn verify(config: &Config, slug: &str, output: Output) -> Result<ExitCode, Failure> {
     let served = served(config, slug)?;
-    if served.chain.family != chain::Family::Utxo {
+    if served.chain.format().is_none() {
         let text = "this version has no audit of indexes of this family; a rebuild makes a new one";
         return Err(Failure::new(format!("{slug}: {text}")));
     }
@@ -63,7 +63,7 @@ pub(super) fn verify(config: &Config, slug: &str, output: Output) -> Result<Exit
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (node, agrees) = runtime.block_on(ask_node(&served, &verdict));
     runtime.shutdown_background();
-    let layout = served.chain.format.map(|format| format.layout);
+    let layout = served.chain.format().map(|format| format.layout);
     let audit = Audit {
         chain: served.chain.slug,
         ok: verdict.fault_count == 0 && agrees,
@@ -97,10 +97,10 @@ async fn ask_node(served: &Served, verdict: &Verdict) -> (String, bool) {
     let Ok(pool) = Pool::new(served.chain, served.network, served.pool.clone()) else {
         return ("not asked: its settings cannot be used".into(), true);
     };
-    let Some(format) = served.chain.format else {
+    let Some(format) = served.chain.format() else {
         return ("not asked: it has no such count".into(), true);
     };
-    let method = Verdict::question(&format);
+    let method = Verdict::question(format);
     pool.start();
     pool.probed().await;
     let answer = match pool.pick(&Tried::new()) {
