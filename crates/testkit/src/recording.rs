@@ -52,6 +52,9 @@ impl Recording {
                 said.hear(&line);
             }
         }
+        if said.version.is_string() {
+            said.network["subversion"] = said.version.take();
+        }
         let expected = expected(slug, phase);
         let tip = expected["tip"].as_u64().unwrap();
         let hashes: Vec<&String> = (0..=tip).map(|height| &said.hashes[&height]).collect();
@@ -91,6 +94,12 @@ impl Recording {
         list.as_array().unwrap().iter().filter(|entry| entry["ismweb"] != true).collect()
     }
 
+    /// Bytes of a transaction: the node's word, else those that it gave.
+    pub fn size(&self, txid: &str) -> u64 {
+        let told = self.transactions[txid]["size"].as_u64();
+        told.unwrap_or_else(|| self.raw_transactions[txid].len() as u64)
+    }
+
     /// The output that an input spends, as the node shows it.
     pub fn spent(&self, input: &Value) -> &Value {
         let previous = &self.transactions[input["txid"].as_str().unwrap()];
@@ -121,6 +130,7 @@ struct Said {
     pool: Value,
     network: Value,
     output_set: String,
+    version: Value,
 }
 
 impl Said {
@@ -145,11 +155,13 @@ impl Said {
                     self.transactions.insert(txid.to_owned(), shown);
                 }
             },
-            ("getrawmempool", None) if params[0] != true => {
+            ("getrawmempool", None) if params[0] != true && params[1].is_null() => {
                 self.waiting = serde_json::from_value(read()).unwrap();
             }
             ("getmempoolinfo", None) => self.pool = read(),
             ("getnetworkinfo", None) => self.network = read(),
+            // One node tells its version here.
+            ("version", None) => self.version = read()["dcrd"]["versionstring"].take(),
             _ => {}
         }
     }

@@ -70,7 +70,7 @@ pub(crate) fn status(index: &Index) -> Status {
         Some(view) => (view.height(), Some(view.hash().to_string())),
         None => (standing.height, standing.best_hash),
     };
-    let pools = view.as_ref().and_then(|view| view.mempool()?.value_pools());
+    let pools = view.as_ref().and_then(|view| view.value_pools());
     let pools = pools.map(|pools| pools.iter().map(Pool::of).collect());
     Status {
         best_hash,

@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
-use chain::utxo::{Destination, ScriptClass};
-use index::utxo::{InputView, OutputRecord, Place, TokenRecord, TransactionView};
+use chain::utxo::{Destination, Kind, Layout, ScriptClass, Vote};
+use index::utxo::{
+    InputView, OutputRecord, Place, TokenRecord, TransactionRecord, TransactionView,
+};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -18,17 +20,18 @@ use super::hex::{BytesHex, HashHex};
 pub struct TransactionJson<'a> {
     /// Id.
     pub txid: HashHex,
-    /// Absent while it waits, like `block_height`.
+    /// Absent while it waits and where it was voided, like `block_height`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_hash: Option<HashHex>,
     /// Height of its block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_height: Option<u32>,
-    /// 0 while it waits.
+    /// 0 while it waits, and where the votes of the next block voided it.
     pub confirmations: u32,
     /// Seconds since 1970 of its block; while it waits, of when it was seen first.
     pub time: u64,
-    /// Absent on a coinbase, and where all of a transaction is hidden in an extension block.
+    /// Inputs less outputs, and what comes out of shielded pools. Absent on a coinbase or treasurybase,
+    /// and where all of a transaction is hidden in an extension block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fee: Option<Amount>,
     /// Bytes in all.
@@ -50,6 +53,15 @@ pub struct TransactionJson<'a> {
     #[schemars(extend("enum" = [true]))]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub coinbase: bool,
+    /// What it is for, on dcr; a coinbase is `regular` there.
+    #[schemars(extend("enum" = [
+        "regular", "ticket", "vote", "revocation", "treasurybase", "treasuryadd", "treasuryspend",
+    ]))]
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<&'static str>,
+    /// What a vote says, on dcr.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stake: Option<Stake>,
     /// Inputs in all, where `truncated`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vin_count: Option<usize>,
@@ -95,8 +107,24 @@ pub struct Outputs<'a> {
 impl Serialize for Outputs<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let outputs = (0..).zip(self.tx.record.outputs.iter().take(self.most));
-        serializer.collect_seq(outputs.map(|(n, output)| self::output(self.desk, n, output)))
+        let kind = self.tx.record.kind;
+        serializer.collect_seq(outputs.map(|(n, output)| self::output(self.desk, kind, n, output)))
     }
+}
+
+/// What a vote says of a block.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Stake {
+    /// Whether the block's regular transactions are to stand.
+    pub approves: bool,
+    /// All choices of the vote, of which the lowest bit approves.
+    pub vote_bits: u16,
+    /// Version of the rules that the choices are of; 0 where the vote names none.
+    pub vote_version: u32,
+    /// Hash of the block that is voted on.
+    pub votes_block_hash: HashHex,
+    /// Its height.
+    pub votes_height: u32,
 }
 
 /// An input.
@@ -106,10 +134,10 @@ pub struct Input<'a> {
     pub n: u32,
     /// Sequence number.
     pub sequence: u32,
-    /// Absent on a coinbase.
+    /// Absent where it spends no output: on a coinbase, and the first of a vote and the like on dcr.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub txid: Option<HashHex>,
-    /// 4294967295 on a coinbase.
+    /// 4294967295 where it spends no output.
     pub vout: u32,
     /// Of the output that it spends. In lists absent, like `addresses`, from the first transaction on
     /// with which a page would need more than 1000 earlier outputs.
@@ -231,7 +259,7 @@ pub(crate) fn write_outputs(
     let outputs = tx.record.outputs.iter().enumerate();
     for (n, one) in outputs.take(which.end).skip(which.start) {
         separate(out, n);
-        put(out, &output(desk, n as u32, one));
+        put(out, &output(desk, tx.record.kind, n as u32, one));
     }
 }
 
@@ -275,6 +303,8 @@ fn transaction_json<'a>(
         value_in: record.value_in.map(|value_in| Amount(value_in as i128)),
         value_out: Amount(value_out),
         coinbase: record.is_coinbase(),
+        kind: (desk.format.layout == Layout::Staked).then(|| record.kind.as_str()),
+        stake: stake(record),
         vin_count: cut.then_some(tx.inputs.len()),
         vout_count: cut.then_some(record.outputs.len()),
         truncated: cut,
@@ -288,6 +318,22 @@ fn version(desk: &Desk, version: i32) -> i64 {
     if desk.format.unsigned_version { i64::from(version.cast_unsigned()) } else { version.into() }
 }
 
+/// What it says, if it is a vote: the first two outputs hold it.
+fn stake(record: &TransactionRecord) -> Option<Stake> {
+    let [block, choices, ..] = &record.outputs[..] else { return None };
+    if record.kind != Kind::Vote {
+        return None;
+    }
+    let vote = Vote::of_scripts(&block.script, &choices.script)?;
+    Some(Stake {
+        approves: vote.approves(),
+        vote_bits: vote.bits,
+        vote_version: vote.version,
+        votes_block_hash: HashHex(vote.block_hash),
+        votes_height: vote.block_height,
+    })
+}
+
 fn input<'a>(desk: &Desk, n: u32, input: &InputView, coinbase: Option<&'a [u8]>) -> Input<'a> {
     let spent = input.spent.as_ref();
     Input {
@@ -296,24 +342,28 @@ fn input<'a>(desk: &Desk, n: u32, input: &InputView, coinbase: Option<&'a [u8]>)
         txid: input.txid.map(HashHex),
         vout: input.vout,
         value: input.value.map(Amount::of),
-        addresses: spent.and_then(|spent| addresses(desk, &spent.script)),
+        addresses: spent.and_then(|spent| addresses(desk, spent)),
         coinbase: coinbase.map(BytesHex),
     }
 }
 
-fn output<'a>(desk: &Desk, n: u32, output: &'a OutputRecord) -> Output<'a> {
+fn output<'a>(desk: &Desk, kind: Kind, n: u32, output: &'a OutputRecord) -> Output<'a> {
+    let (script, version) = (&output.script[..], output.version);
+    let class = ScriptClass::of_output(script, version, kind, n as usize, &desk.format.scripts);
     Output {
         n,
         value: Amount::of(output.value),
-        addresses: addresses(desk, &output.script),
+        addresses: addresses(desk, output),
         script_hex: BytesHex(&output.script),
-        class: ScriptClass::of(&output.script, &desk.format.scripts).as_str(),
+        class: class.as_str(),
         token: output.token.as_ref().map(token),
     }
 }
 
-/// The one address of a script, if it has one (decision U1).
-fn addresses(desk: &Desk, script: &[u8]) -> Option<[String; 1]> {
+/// The one address of an output, if it has one (decision U1): a script of another version than the
+/// first means nothing yet.
+fn addresses(desk: &Desk, output: &OutputRecord) -> Option<[String; 1]> {
+    let script = (output.version == 0).then_some(&output.script)?;
     let destination = Destination::of_script(script, &desk.format.scripts)?;
     desk.network.addresses.encode(&destination).map(|address| [address])
 }

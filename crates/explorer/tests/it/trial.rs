@@ -82,6 +82,7 @@ impl Trial {
         for txid in &txids {
             self.transaction(txid).await;
         }
+        self.voided().await;
         self.mempool().await;
         let known = self.recording.expected["addresses"].as_object().unwrap().keys();
         let addresses: BTreeSet<String> = known.chain(self.touched.keys()).cloned().collect();
@@ -95,13 +96,17 @@ impl Trial {
         let status = self.ok("/status").await;
         let chain = self.recording.chain;
         let best = self.recording.blocks.last().unwrap();
-        let expected = json!({
+        let mut expected = json!({
             "best_hash": self.best, "chain": chain.slug, "decimals": chain.decimals,
-            "difficulty": best["difficulty"], "family": "utxo", "height": self.tip,
+            "difficulty": best["difficulty"].as_f64(), "family": "utxo", "height": self.tip,
             "in_sync": true, "mempool_count": self.recording.pool["size"], "name": chain.name,
-            "network": "regtest", "node_version": self.recording.network["subversion"],
+            "network": self.recording.on().name, "node_version": self.recording.network["subversion"],
             "symbol": chain.symbol,
         });
+        if let Some(pools) = self.recording.expected["value_pools"].as_array() {
+            let shown = |pool: &Value| json!({ "id": pool["id"], "value": pool["chainValueZat"].to_string() });
+            expected["pools"] = pools.iter().map(shown).collect();
+        }
         assert_eq!(status, expected);
     }
 
@@ -119,7 +124,12 @@ impl Trial {
             assert_eq!(found["confirmations"], 0);
             assert!(found.get("block_hash").is_none() && found.get("block_height").is_none());
             assert!(number(&found["time"]) > number(&self.recording.blocks[0]["time"]));
-            assert_eq!(found["size"], self.recording.transactions[txid]["size"]);
+            assert_eq!(found["size"], self.recording.size(txid));
+            if let Some(fact) = self.recording.expected["mempool"].get(txid) {
+                for name in ["type", "stake", "fee", "value_in", "value_out"] {
+                    assert_eq!(found.get(name), fact.get(name), "{txid} {name}");
+                }
+            }
             self.parts(&found);
             seen.push(number(&found["time"]));
         }

@@ -58,8 +58,9 @@ pub trait Family: Sized + Send + Sync + 'static {
     /// Begins to keep an index.
     fn new(store: &Self::Store, options: &SyncOptions) -> Self;
 
-    /// The node's best block.
+    /// The node's best block; what else the node says of it is kept until that is our tip.
     fn best(
+        &mut self,
         node: &Arc<Node>,
     ) -> impl Future<Output = Result<Best<Self::Hash>, UpstreamError>> + Send;
 

@@ -28,7 +28,7 @@ impl<F: Family> Round<F> {
                     self.connect_from(node, 0, best.height.min(HASHES), best).await?;
                 }
                 self.stand(None);
-                best = F::best(node).await?;
+                best = self.family.best(node).await?;
                 continue;
             };
             if hash == best.hash {
@@ -44,7 +44,7 @@ impl<F: Family> Round<F> {
             let last = best.height.min(fork.saturating_add(HASHES));
             self.connect_from(node, fork + 1, last, best).await?;
             self.keeper.index.heard(node.version());
-            best = F::best(node).await?;
+            best = self.family.best(node).await?;
             self.keeper.check_room()?;
         }
     }

@@ -175,7 +175,7 @@ impl<F: Family> Round<F> {
 
     async fn round(&mut self) -> Result<Pass, Trouble> {
         let node = self.keeper.node()?;
-        let best = F::best(&node).await?;
+        let best = self.family.best(&node).await?;
         self.keeper.index.heard(node.version());
         self.stand(Some(best));
         self.keeper.check_room()?;

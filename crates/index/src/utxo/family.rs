@@ -49,8 +49,10 @@ impl Family for Utxo {
         Utxo { passes: PoolPasses::new(rules), load: None }
     }
 
-    async fn best(node: &Arc<Node>) -> Result<Best<Hash32>, UpstreamError> {
-        upstream::best(node).await
+    async fn best(&mut self, node: &Arc<Node>) -> Result<Best<Hash32>, UpstreamError> {
+        let (best, pools) = upstream::best_with_pools(node).await?;
+        self.passes.note_value_pools(best.hash, pools);
+        Ok(best)
     }
 
     async fn hashes(node: &Arc<Node>, heights: Vec<u32>) -> Result<Vec<Hash32>, UpstreamError> {

@@ -84,8 +84,8 @@ pub struct Mempool {
     bytes: u64,
     memory: u64,
     counts_vsize: bool,
-    /// What the node said of its pools of value when the list was read.
-    value_pools: Option<Arc<[ValuePool]>>,
+    /// What each pool of value holds after a block, as the node says.
+    value_pools: Option<(Hash32, Arc<[ValuePool]>)>,
 }
 
 impl Mempool {
@@ -104,14 +104,13 @@ impl Mempool {
         self.bytes
     }
 
-    /// What each pool of value held after the node's best block when the list was read last; none
-    /// on chains without such pools.
-    pub fn value_pools(&self) -> Option<&[ValuePool]> {
-        self.value_pools.as_deref()
+    /// What each pool of value holds after a block, if the node said so of that block.
+    pub(crate) fn value_pools(&self, at: &Hash32) -> Option<&[ValuePool]> {
+        self.value_pools.as_ref().filter(|(hash, _)| hash == at).map(|(_, pools)| &pools[..])
     }
 
-    pub(crate) fn note_value_pools(&mut self, pools: Arc<[ValuePool]>) {
-        self.value_pools = Some(pools);
+    pub(crate) fn note_value_pools(&mut self, pools: Option<(Hash32, Arc<[ValuePool]>)>) {
+        self.value_pools = pools;
     }
 
     /// The ids of the newest, newest first seen first.

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use chain::Hash32;
-use chain::utxo::{Format, Layout};
+use chain::utxo::Format;
 use node::Node;
 use serde_json::value::RawValue;
 
 use super::admission::{Admission, Raw, Terms};
 use super::mempool::Mempool;
-use super::upstream;
+use super::upstream::{self, ValuePool};
 use super::view::View;
 use crate::ReadError;
 use crate::sync::{Pass, Trouble};
@@ -71,6 +71,12 @@ impl PoolPasses {
         &self.admission.mempool
     }
 
+    /// What each pool of value holds after a block.
+    pub(crate) fn note_value_pools(&mut self, at: Hash32, pools: Vec<ValuePool>) {
+        let pools = (!pools.is_empty()).then(|| (at, pools.into()));
+        self.admission.mempool.note_value_pools(pools);
+    }
+
     /// What time is left before there is something to do: until the list may be read again.
     pub(crate) fn rest(&self) -> Duration {
         if !self.left.is_empty() {
@@ -100,7 +106,7 @@ impl PoolPasses {
             }
             self.listed = Some(started);
             let list = upstream::mempool(node).await?;
-            if self.best_hash(node).await? != view.hash() {
+            if upstream::best_hash(node).await? != view.hash() {
                 return Ok(Pass::Moved);
             }
             self.take_list(list).await?;
@@ -113,17 +119,6 @@ impl PoolPasses {
         }
         self.note_unread(node).await?;
         Ok(if self.unread.is_empty() { Pass::Whole } else { Pass::Unread })
-    }
-
-    /// The hash of the node's best block. Where value may hide in pools, what each holds after that
-    /// block is noted.
-    async fn best_hash(&mut self, node: &Arc<Node>) -> Result<Hash32, Trouble> {
-        if self.rules.format.layout != Layout::Shielded {
-            return Ok(upstream::best_hash(node).await?);
-        }
-        let (hash, pools) = upstream::best_with_pools(node).await?;
-        self.admission.mempool.note_value_pools(pools);
-        Ok(hash)
     }
 
     /// Takes out of the pool what is not listed, and notes what is to be fetched.

@@ -20,11 +20,6 @@ struct ChainInfo {
     bestblockhash: String,
     #[serde(default)]
     initialblockdownload: bool,
-}
-
-#[derive(Deserialize)]
-struct PoolsInfo {
-    bestblockhash: String,
     #[serde(default, rename = "valuePools")]
     value_pools: Vec<ValuePool>,
 }
@@ -52,15 +47,23 @@ fn hash(method: &'static str, text: &str) -> Result<Hash32, UpstreamError> {
 
 /// The node's best block.
 pub(crate) async fn best(node: &Arc<Node>) -> Result<Best<Hash32>, UpstreamError> {
+    Ok(best_with_pools(node).await?.0)
+}
+
+/// The node's best block, and what each pool of value holds after it, where the node says so.
+pub(crate) async fn best_with_pools(
+    node: &Arc<Node>,
+) -> Result<(Best<Hash32>, Vec<ValuePool>), UpstreamError> {
     let method = "getblockchaininfo";
     let text = node.call(method, "[]", Weight::Internal).await?;
     let info: ChainInfo = read(method, &text)?;
-    Ok(Best {
+    let best = Best {
         height: info.blocks,
         hash: hash(method, &info.bestblockhash)?,
         // On test networks initial download alone means nothing (decision G11).
         behind: info.initialblockdownload && info.headers > info.blocks,
-    })
+    };
+    Ok((best, info.value_pools))
 }
 
 /// The hashes of the node's chain at those heights; the list ends before the first that it has
@@ -109,16 +112,6 @@ pub(crate) async fn still_wait(
     let answers = node.call_batch(&calls, Weight::Internal).await?;
     // -5: it is not in the mempool. Any other answer says nothing of that.
     Ok(answers.into_iter().map(|answer| !answer.is_err_and(|error| error.code == -5)).collect())
-}
-
-/// The hash of the best block, with what each value pool holds after it where the node says so.
-pub(crate) async fn best_with_pools(
-    node: &Arc<Node>,
-) -> Result<(Hash32, Arc<[ValuePool]>), UpstreamError> {
-    let method = "getblockchaininfo";
-    let text = node.call(method, "[]", Weight::Internal).await?;
-    let info: PoolsInfo = read(method, &text)?;
-    Ok((hash(method, &info.bestblockhash)?, info.value_pools.into()))
 }
 
 /// The hash of the best block.

@@ -17,6 +17,7 @@ use super::schema::{HEIGHT_BY_HASH, hash_key};
 use super::script_id::HashKey;
 use super::store::{Store, read_block};
 use super::tip::Tip;
+use super::upstream::ValuePool;
 use crate::db::{Reader, Snapshot};
 use crate::{ReadError, Tier};
 
@@ -162,6 +163,12 @@ impl View {
     /// The mempool; none where the node is not heard.
     pub fn mempool(&self) -> Option<&Mempool> {
         self.mempool.as_ref()
+    }
+
+    /// What each pool of value holds after this tip, as the node says; none on chains without such
+    /// pools, and where the node is not heard.
+    pub fn value_pools(&self) -> Option<&[ValuePool]> {
+        self.mempool.as_ref()?.value_pools(&self.hash())
     }
 
     /// The block at a height; none above the tip.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use chain::utxo::Layout;
 use serde_json::{Value, json};
 use testkit::Recording;
 
@@ -20,13 +21,36 @@ impl Trial {
         assert_eq!(found["time"], block["time"]);
         assert_eq!(found["confirmations"], self.tip - height + 1);
         assert_eq!(found["fee"], expected["fee"]);
+        assert_eq!(found.get("type"), expected.get("type"), "{txid}");
+        assert_eq!(found.get("stake"), expected.get("stake"), "{txid}");
         assert_eq!(found["coinbase"] == true, expected["coinbase"] == true);
         if expected["note"].is_null() {
             for name in ["value_in", "value_out", "size", "vsize"] {
-                assert_eq!(found[name], expected[name], "{txid} {name}");
+                assert_eq!(found.get(name), expected.get(name), "{txid} {name}");
             }
         }
         self.parts(&found);
+    }
+
+    /// What the next block voided is listed and found, and counts nowhere.
+    pub(super) async fn voided(&mut self) {
+        let Some(voided) = self.recording.expected["voided"].as_object() else { return };
+        let voided = voided.clone();
+        assert!(voided.len() > 5);
+        for (txid, fact) in &voided {
+            if fact.get("mined_again").is_some() || self.recording.waiting.contains(txid) {
+                continue;
+            }
+            let found = self.ok(&format!("/tx/{txid}")).await;
+            assert_eq!(found["confirmations"], 0, "{txid}");
+            assert!(found.get("block_hash").is_none() && found.get("block_height").is_none());
+            assert_eq!(found["coinbase"] == true, fact["coinbase"] == true);
+            let height = number(&fact["height"]);
+            assert_eq!(found["time"], self.recording.blocks[height as usize]["time"]);
+            self.parts(&found);
+            let meaning = json!({ "kind": "tx", "txid": txid });
+            assert_eq!(self.ok(&format!("/search/{txid}")).await, meaning);
+        }
     }
 
     /// Members, inputs and outputs of a transaction, against the node's verbose JSON.
@@ -45,13 +69,18 @@ impl Trial {
             "vout",
         ]);
         members.extend((!waits).then_some(["block_hash", "block_height"]).iter().flatten());
-        members.extend(if coinbase { &["coinbase"][..] } else { &["fee", "value_in"] });
+        let makes_coins = coinbase || found["type"] == "treasurybase";
+        members.extend(coinbase.then_some("coinbase"));
+        members.extend((!makes_coins).then_some(["fee", "value_in"]).iter().flatten());
+        let stakes = self.recording.chain.format().unwrap().layout == Layout::Staked;
+        members.extend(stakes.then_some("type"));
+        members.extend((found["type"] == "vote").then_some("stake"));
         members.extend(self.recording.chain.format().unwrap().witness.then_some("vsize"));
         assert_eq!(names(found), members, "{found}");
         let (vin, vout) = (found["vin"].as_array().unwrap(), found["vout"].as_array().unwrap());
         let value_out: i128 = vout.iter().map(|output| big(&output["value"])).sum();
         assert_eq!(value_out, big(&found["value_out"]));
-        if !coinbase {
+        if !makes_coins {
             let value_in: i128 = vin.iter().map(|input| big(&input["value"])).sum();
             assert_eq!(value_in, big(&found["value_in"]));
             assert_eq!(value_in - value_out, big(&found["fee"]));
@@ -79,6 +108,12 @@ impl Trial {
         if json["coinbase"].is_string() {
             expected["vout"] = json!(u32::MAX);
             expected["coinbase"] = json["coinbase"].clone();
+        } else if !json["txid"].is_string() {
+            // A stakebase or what the treasury spends brings something, a treasurybase nothing.
+            expected["vout"] = json!(u32::MAX);
+            if json["treasurybase"].is_null() {
+                expected["value"] = json!(self.recording.amount(&json["amountin"]).to_string());
+            }
         } else {
             let spent = self.recording.spent(json);
             expected["txid"] = json["txid"].clone();
