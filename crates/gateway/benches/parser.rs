@@ -62,5 +62,33 @@ fn parser(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, parser);
+/// What it costs to watch an answer to its end while it is relayed, by what it is made of.
+fn outline(criterion: &mut Criterion) {
+    let transaction = format!(
+        r#"{{"txid":"{0}","hash":"{0}","version":2,"size":225,"vsize":144,"locktime":0,"vin":[{{"txid":"{0}","vout":1,"scriptSig":{{"asm":"","hex":""}},"sequence":4294967295}}],"vout":[{{"value":0.01234567,"n":0,"scriptPubKey":{{"asm":"0 {0}","type":"witness_v0_keyhash"}}}}]}}"#,
+        "9f".repeat(32)
+    );
+    let bodies = [
+        ("raw block", format!(r#"{{"result":"{}","error":null,"id":1}}"#, "0f".repeat(1 << 20))),
+        (
+            "block in detail",
+            format!(
+                r#"{{"result":{{"tx":[{}]}},"error":null,"id":1}}"#,
+                vec![transaction; 3000].join(",")
+            ),
+        ),
+        ("numbers", format!(r#"{{"result":[{}],"id":1}}"#, vec!["12345"; 300_000].join(","))),
+    ];
+    for (name, body) in bodies {
+        let mut group = criterion.benchmark_group(format!("answer watched: {name}"));
+        group.throughput(Throughput::Bytes(body.len() as u64));
+        group.bench_function("outline", |b| {
+            b.iter(|| {
+                assert!(gateway::bench::is_whole(black_box(body.as_bytes()).chunks(16 << 10)))
+            })
+        });
+    }
+}
+
+criterion_group!(benches, parser, outline);
 criterion_main!(benches);

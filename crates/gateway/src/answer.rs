@@ -1,7 +1,7 @@
 //! A node's answer, opened: its first bytes were looked at before the client is told 200.
 //!
 //! Bytes pass unchanged. What is checked is only what makes an answer an answer: that it is JSON
-//! and not a text of the HTTP layer, that it is complete where no length says so, and that a
+//! and not a text of the HTTP layer, that it is complete, whatever its length says, and that a
 //! batch has as many items as calls that get one.
 
 use std::collections::VecDeque;
@@ -18,8 +18,6 @@ use crate::json::{Kind, Outline};
 /// How much of an answer is looked at before its head goes to the client, in bytes. What goes
 /// wrong within it becomes a clean refusal.
 const LOOKED_AT_BYTES: u64 = 64 << 10;
-/// Answers up to this many bytes are checked for completeness even if the node gave a length.
-const CHECKED_BYTES: u64 = 4 << 10;
 
 /// What the node should answer.
 #[derive(Debug, Clone)]
@@ -83,7 +81,7 @@ pub(crate) struct Opened {
 /// What is checked while frames pass.
 #[derive(Debug)]
 pub(crate) enum Watch {
-    /// Nothing: the node gave a length or chunks, and HTTP sees a truncation.
+    /// Nothing: there is no value.
     Nothing,
     /// That one value ends.
     Value(Outline),
@@ -140,7 +138,7 @@ impl Watch {
         }
     }
 
-    fn of(expect: Expect, close_delimited: bool) -> Watch {
+    fn of(expect: Expect) -> Watch {
         let outline = Outline::new();
         match expect {
             Expect::Items { answered, calls, places: None } => {
@@ -149,8 +147,7 @@ impl Watch {
             Expect::Items { places: Some(places), .. } => {
                 Watch::Joined { outline, join: Join::new(places) }
             }
-            Expect::One { .. } | Expect::Path if close_delimited => Watch::Value(outline),
-            Expect::One { .. } | Expect::Path => Watch::Nothing,
+            Expect::One { .. } | Expect::Path => Watch::Value(outline),
         }
     }
 }
@@ -200,7 +197,7 @@ impl Head {
 /// # Errors
 /// [`NoAnswer`] for whatever is not an answer to the call.
 pub(crate) async fn open(answer: Answer, expect: Expect) -> Result<Opened, NoAnswer> {
-    let Answer { status, length, close_delimited, mut body, .. } = answer;
+    let Answer { status, length, mut body, .. } = answer;
     if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
         return Err(NoAnswer::Unusable("the node refuses our credentials or our address"));
     }
@@ -211,9 +208,7 @@ pub(crate) async fn open(answer: Answer, expect: Expect) -> Result<Opened, NoAns
         Some(b'{' | b'[') if matches!(expect, Expect::Path) && !status.is_success() => {
             Err(NoAnswer::Refused("the path answered an error status"))
         }
-        Some(first @ (b'{' | b'[')) => {
-            json(head, rest, length, Watch::of(expect.met_with(first), close_delimited))
-        }
+        Some(first @ (b'{' | b'[')) => json(head, rest, length, Watch::of(expect.met_with(first))),
         _ if node::says_busy(status, &head.text()) => Err(NoAnswer::Busy),
         _ => Err(NoAnswer::Unusable("the answer is not JSON")),
     }
@@ -244,9 +239,6 @@ fn json(
     length: Option<u64>,
     mut watch: Watch,
 ) -> Result<Opened, NoAnswer> {
-    if matches!(watch, Watch::Nothing) && head.ended && head.bytes <= CHECKED_BYTES {
-        watch = Watch::Value(Outline::new());
-    }
     let mut ready = VecDeque::with_capacity(head.frames.len());
     head.frames.into_iter().for_each(|frame| watch.pass(frame, &mut ready));
     if head.ended && !watch.is_whole() {

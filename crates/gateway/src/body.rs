@@ -140,6 +140,12 @@ impl Relay {
         loop {
             if let Some(frame) = self.ready.pop_front() {
                 self.left = self.left.map(|left| left.saturating_sub(frame.len() as u64));
+                // The last bytes of a known length are kept back if they do not end the value: once
+                // they are sent, nothing more can be said.
+                if self.left == Some(self.suffix.len() as u64) && !self.watch.is_whole() {
+                    self.rest = None;
+                    return Poll::Ready(Some(Err(BodyError::Incomplete)));
+                }
                 return Poll::Ready(Some(Ok(frame)));
             }
             let Some(rest) = self.rest.as_mut() else {

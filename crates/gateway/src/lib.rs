@@ -32,9 +32,16 @@ mod settings;
 mod split;
 mod visit;
 
-/// The parser of request bodies, for the benchmark alone.
+/// The parser of request bodies and the outline of answers, for the benchmark alone.
 #[doc(hidden)]
 pub mod bench {
+    /// Watches an answer that comes in frames; says whether it is whole.
+    pub fn is_whole<'a>(frames: impl Iterator<Item = &'a [u8]>) -> bool {
+        let mut outline = crate::json::Outline::new();
+        frames.for_each(|frame| outline.feed(frame));
+        outline.is_complete()
+    }
+
     /// Reads a body and returns how many calls it holds, or None if it cannot be read.
     pub fn calls(text: &[u8]) -> Option<usize> {
         match crate::envelope::read(text, 1000).ok()? {

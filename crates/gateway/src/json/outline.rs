@@ -6,6 +6,17 @@
 use memchr::memchr2;
 use std::ops::Range;
 
+/// The bytes that mean something inside an object, or deep inside an array.
+const STRUCTURE: [bool; 256] = {
+    let mut structure = [false; 256];
+    let mut place = 0;
+    while place < 5 {
+        structure[b"\"{}[]"[place] as usize] = true;
+        place += 1;
+    }
+    structure
+};
+
 /// What a stretch of a frame is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece {
@@ -93,7 +104,10 @@ impl Outline {
             if self.in_string {
                 at = self.string(frame, at);
             } else {
-                let byte = frame[at];
+                if self.kind == Kind::Object || self.depth > 1 {
+                    at += frame[at..].iter().take_while(|byte| !STRUCTURE[**byte as usize]).count();
+                }
+                let Some(&byte) = frame.get(at) else { break };
                 if self.begins_item(byte) {
                     self.in_item = true;
                     item_start = at;

@@ -151,6 +151,31 @@ async fn truncated_large_answer_resets_the_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn truncated_value_of_a_right_length_is_never_taken_for_an_answer() {
+    for (len, framing) in [
+        (3_000, Framing::Length),
+        (30_000, Framing::Length),
+        (30_000, Framing::Chunked),
+        (1 << 20, Framing::Length),
+        (1 << 20, Framing::Chunked),
+        (1 << 20, Framing::Close),
+    ] {
+        let whole = MockOptions::of_size(len);
+        let cut = whole.answer.slice(..whole.answer.len() - 20);
+        let mock = Mock::start(MockOptions { framing, answer: cut, ..whole }).await.unwrap();
+        let rig = on("btc", nodes(&[&mock.url()])).await;
+        if len < 64 << 10 {
+            refused(&rig.ask("btc", COUNT).await, 502, "NODE_ERROR");
+            continue;
+        }
+        let mut connection = Connection::open(rig.address).await.unwrap();
+        let key = [("X-API-Key", rig.key.as_str())];
+        connection.request("POST", "/v1/rpc/btc", &key, COUNT.as_bytes()).await.unwrap();
+        assert!(connection.answer().await.is_err(), "{len} {framing:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn too_large_answer_is_told_if_it_is_known_in_time() {
     for framing in [Framing::Length, Framing::Chunked, Framing::Close] {
         let mock =
