@@ -144,11 +144,23 @@ async fn split_batch_stops_asking_when_its_room_is_spent() {
     let rig = Plan::one("xmr", nodes(&[&mock.url()])).start().await;
     let calls: Vec<String> =
         (0..40).map(|id| format!(r#"{{"id":{id},"method":"get_block_count"}}"#)).collect();
-    let items = items(&rig.ask("xmr", &format!("[{}]", calls.join(","))).await);
-    assert_eq!(items.len(), 40);
-    let refused = |item: &&Value| item["error"]["data"]["reason"] == "RESPONSE_TOO_LARGE";
-    let answered = 40 - items.iter().filter(refused).count();
-    assert!((1..=3).contains(&answered), "{answered}");
-    assert_eq!(rig.units_today(), answered as u64);
-    assert!(mock.calls() < 12, "{} calls reached the node", mock.calls());
+    let batch = format!("[{}]", calls.join(","));
+    for _ in 0..20 {
+        let before = mock.calls();
+        let answer = rig.ask("xmr", &batch).await;
+        let asked = mock.calls() - before;
+        assert!(asked < 12, "{asked} calls reached the node");
+        // Answers that come side by side may come to the bound side by side: then none is left.
+        if answer.status == 502 {
+            continue;
+        }
+        let items = items(&answer);
+        assert_eq!(items.len(), 40);
+        let refused = |item: &&Value| item["error"]["data"]["reason"] == "RESPONSE_TOO_LARGE";
+        let answered = 40 - items.iter().filter(refused).count();
+        assert!((1..=3).contains(&answered), "{answered}");
+        assert_eq!(rig.units_today(), answered as u64);
+        return;
+    }
+    panic!("no answer had room in twenty tries");
 }
