@@ -18,6 +18,7 @@ mod method_file;
 mod method_set;
 mod network;
 mod offered;
+pub mod ring;
 pub mod utxo;
 
 pub use address::AddressError;

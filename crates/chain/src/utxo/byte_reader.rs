@@ -44,6 +44,18 @@ pub enum Problem {
     /// A transaction in a block that carries extension data of its own.
     #[error("extension data inside a block's transaction")]
     Extension,
+    /// A number of variable length that is not in its shortest form, or too large.
+    #[error("a number is not in its shortest form or too large")]
+    Number,
+    /// An input of a kind that nothing is known about.
+    #[error("unknown kind of an input")]
+    InputKind,
+    /// An output of a kind that nothing is known about.
+    #[error("unknown kind of an output")]
+    OutputKind,
+    /// A proof whose parts do not fit each other or the transaction.
+    #[error("a proof that does not fit the transaction")]
+    Proof,
 }
 
 /// Reads from the front of a slice.

@@ -8,4 +8,6 @@ mod mainnet;
 mod method_lists;
 mod networks;
 mod recorded_blocks;
+mod ring;
+mod ring_bytes;
 mod tenth_chain;
