@@ -1,5 +1,5 @@
 //! What is pure of the chains whose inputs hide in rings: blocks, transactions, what miners and
-//! wallets write into `extra`, and addresses.
+//! wallets write into `extra`, addresses, and which outputs belong to one ([`check`]).
 //!
 //! Leaves the places of outputs on the chain, rows and nodes to the crates above. Invariant:
 //! nothing here panics on any bytes, or allocates more than a small multiple of its input.
@@ -8,6 +8,7 @@ mod address;
 mod base58;
 mod block;
 mod bytes32;
+pub mod check;
 mod extra;
 mod keccak;
 mod point;

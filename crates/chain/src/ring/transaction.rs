@@ -222,7 +222,7 @@ impl<'a> Transaction<'a> {
 
     /// Whether the amounts of the outputs are public: version 1, or a coinbase.
     pub fn has_public_amounts(&self) -> bool {
-        matches!(self.ring_ct, RingCt::Absent | RingCt::Null)
+        matches!(self.ring_ct, RingCt::Absent | RingCt::Null) || self.is_coinbase()
     }
 
     /// What `extra` says.

@@ -10,4 +10,5 @@ mod networks;
 mod recorded_blocks;
 mod ring;
 mod ring_bytes;
+mod ring_check;
 mod tenth_chain;

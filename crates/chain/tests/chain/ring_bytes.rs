@@ -1,6 +1,7 @@
 //! Whatever bytes come in the place of blocks, transactions, `extra` and addresses of rings: an
 //! answer, never a panic.
 
+use chain::ring::check::{KeyKind, SecretKey, check};
 use chain::ring::{Address, Block, Extra, Hash, Transaction};
 use proptest::prelude::*;
 
@@ -25,6 +26,24 @@ fn walk(transaction: &Transaction<'_>) {
     let (_, _) = (transaction.visible_out(), transaction.ring_size());
     assert!(transaction.weight().is_none_or(|weight| weight >= transaction.size() as u64));
     transaction.parse_extra();
+    let (address, key) = asked();
+    for kind in [KeyKind::View, KeyKind::Transaction] {
+        let found = check(transaction, &address, kind, &key);
+        assert!(found.matches.iter().all(|one| one.index < transaction.outputs.len()));
+    }
+}
+
+/// The key pair of the public transaction with hidden amounts of the first kind.
+fn asked() -> (Address, SecretKey) {
+    thread_local!(static VECTOR: (String, String) = {
+        let vector = &public()["outputs_check"][0];
+        let [address, key] = [&vector["address"], &vector["view_key"]];
+        (address.as_str().unwrap().to_owned(), key.as_str().unwrap().to_owned())
+    });
+    VECTOR.with(|(address, key)| {
+        let address = Address::parse(address, network()).unwrap();
+        (address, SecretKey::parse(key).ok().unwrap())
+    })
 }
 
 /// Public transactions of the main network, of every version and type that there are.
@@ -47,6 +66,11 @@ fn every_cut_of_a_real_transaction_is_refused() {
     }
 }
 
+/// One whose outputs are those of [`asked`].
+fn paid() -> Vec<u8> {
+    const_hex::decode(public()["outputs_check"][0]["pruned_hex"].as_str().unwrap()).unwrap()
+}
+
 proptest! {
     #[test]
     fn ring_bytes(raw in proptest::collection::vec(any::<u8>(), 0..400)) {
@@ -65,6 +89,15 @@ proptest! {
         raw[at] = to;
         touch(&raw);
         raw.splice(at..at, more);
+        touch(&raw);
+    }
+
+    #[test]
+    fn changed_payments(at: proptest::sample::Index, to: u8) {
+        thread_local!(static PAID: Vec<u8> = paid());
+        let mut raw = PAID.with(Vec::clone);
+        let at = at.index(raw.len());
+        raw[at] = to;
         touch(&raw);
     }
 
