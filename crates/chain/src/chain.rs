@@ -26,6 +26,9 @@ pub struct Chain {
     pub family: Family,
     /// Which node software answers, with its transport habits.
     pub dialect: Dialect,
+    /// Blocks on top of a block from which on it counts as final, where answers are remembered by
+    /// height.
+    pub final_depth: u64,
     /// The networks of this chain; the main network is the first.
     pub networks: &'static [Network],
     pub(crate) methods: &'static LazyLock<MethodSet>,

@@ -9,6 +9,7 @@ pub mod account;
 mod address;
 mod address_params;
 mod blake256;
+mod cacheable;
 mod chain;
 mod chains;
 mod difficulty;
@@ -25,6 +26,7 @@ pub use address::AddressError;
 pub use address_params::{
     AddressParams, BitcoinAddresses, CashAddr, DecredAddresses, MoneroAddresses, ZcashAddresses,
 };
+pub use cacheable::Cacheable;
 pub use chain::{Chain, Dialect, Family};
 pub use chains::{ALL, find};
 pub use difficulty::{DifficultyScale, Rounding};

@@ -2,6 +2,8 @@
 //!
 //! Invariant: a method that is not known to be a read is never sent twice.
 
+use crate::Cacheable;
+
 /// One method of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
@@ -19,6 +21,8 @@ pub struct Method {
     pub alias_of: Option<&'static str>,
     /// A range that is checked before the call is forwarded.
     pub guard: Option<Guard>,
+    /// For how long its answers stay right.
+    pub cache: Cacheable,
 }
 
 /// When a call counts against the cap of heavy calls.

@@ -6,11 +6,13 @@
 //! - `heavy`, `heavy-from-verbosity-2`: counts against the cap of heavy calls;
 //! - `path`: a plain-path call of monerod;
 //! - `alias=NAME`: another spelling of NAME, whose marks it takes over;
-//! - `guard=log-range`, `guard=header-range`: a range that is checked first.
+//! - `guard=log-range`, `guard=header-range`: a range that is checked first;
+//! - `cache=WORD`: for how long answers stay right, in the words of [`Cacheable`]: `always`, `tip`,
+//!   `height`, `hash-1`, `hash-2`, `raw`, `raw-in-block`, `tag-1` to `tag-3`, `logs`.
 //!
 //! Invariant: what this accepts is sorted, unique, and every alias names a row of the same file.
 
-use crate::{Guard, Heavy, Method, MethodSet};
+use crate::{Cacheable, Guard, Heavy, Method, MethodSet};
 
 /// Why a method file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +58,7 @@ fn parse_line(line: &'static str, index: usize) -> Result<Method, MethodFileErro
         path: false,
         alias_of: None,
         guard: None,
+        cache: Cacheable::Never,
     };
     for mark in words {
         match mark {
@@ -65,7 +68,10 @@ fn parse_line(line: &'static str, index: usize) -> Result<Method, MethodFileErro
             "path" => row.path = true,
             "guard=log-range" => row.guard = Some(Guard::LogRange),
             "guard=header-range" => row.guard = Some(Guard::HeaderRange),
-            _ => row.alias_of = Some(alias(name, mark)?),
+            _ => match mark.strip_prefix("cache=").map(Cacheable::of_mark) {
+                Some(Some(cache)) => row.cache = cache,
+                _ => row.alias_of = Some(alias(name, mark)?),
+            },
         }
     }
     Ok(row)
@@ -88,7 +94,8 @@ fn take_over_marks(rows: &mut [Method]) -> Result<(), MethodFileError> {
             return Err(MethodFileError::DanglingAlias(rows[place].name.into()));
         };
         let alias = &mut rows[place];
-        (alias.send, alias.heavy, alias.path, alias.guard) = (of.send, of.heavy, of.path, of.guard);
+        (alias.send, alias.heavy, alias.path) = (of.send, of.heavy, of.path);
+        (alias.guard, alias.cache) = (of.guard, of.cache);
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! Invariant: a method that the chain's own set does not know is taken for one that must never be
 //! sent twice, and for a heavy one.
 
-use crate::{Heavy, Method, MethodSet};
+use crate::{Cacheable, Heavy, Method, MethodSet};
 
 /// A name that is not in a chain's method set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -97,6 +97,7 @@ fn foreign(name: &str) -> Method {
         path: false,
         alias_of: None,
         guard: None,
+        cache: Cacheable::Never,
     }
 }
 

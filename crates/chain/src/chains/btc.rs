@@ -19,6 +19,8 @@ pub(super) static CHAIN: Chain = Chain {
     ordinal: 0,
     family: Family::Utxo(FORMAT),
     dialect: Dialect::Core,
+    // COINBASE_MATURITY, src/consensus/consensus.h.
+    final_depth: 100,
     networks: &NETWORKS,
     methods: &METHODS,
 };

@@ -19,6 +19,8 @@ pub(super) static CHAIN: Chain = Chain {
     ordinal: 6,
     family: Family::Utxo(FORMAT),
     dialect: Dialect::Dcrd,
+    // CoinbaseMaturity, chaincfg/mainnetparams.go.
+    final_depth: 256,
     networks: &NETWORKS,
     methods: &METHODS,
 };

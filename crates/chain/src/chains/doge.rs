@@ -19,6 +19,8 @@ pub(super) static CHAIN: Chain = Chain {
     ordinal: 2,
     family: Family::Utxo(FORMAT),
     dialect: Dialect::LegacyCore,
+    // nCoinbaseMaturity, src/chainparams.cpp.
+    final_depth: 240,
     networks: &NETWORKS,
     methods: &METHODS,
 };

@@ -15,6 +15,8 @@ pub(super) static CHAIN: Chain = Chain {
     ordinal: 7,
     family: Family::Account,
     dialect: Dialect::Geth,
+    // three epochs of 32 slots; two make a block final.
+    final_depth: 96,
     networks: &NETWORKS,
     methods: &METHODS,
 };

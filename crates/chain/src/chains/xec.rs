@@ -21,6 +21,8 @@ pub(super) static CHAIN: Chain = Chain {
     ordinal: 4,
     family: Family::Utxo(FORMAT),
     dialect: Dialect::LegacyCore,
+    // COINBASE_MATURITY, src/consensus/consensus.h; the node itself finalizes 10 deep.
+    final_depth: 100,
     networks: &NETWORKS,
     methods: &METHODS,
 };

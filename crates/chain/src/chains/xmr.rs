@@ -19,6 +19,8 @@ pub(super) static CHAIN: Chain = Chain {
     ordinal: 8,
     family: Family::Ring,
     dialect: Dialect::Monerod,
+    // CRYPTONOTE_MINED_MONEY_UNLOCK_WINDOW, src/cryptonote_config.h.
+    final_depth: 60,
     networks: &NETWORKS,
     methods: &METHODS,
 };

@@ -20,6 +20,8 @@ pub(super) static CHAIN: Chain = Chain {
     ordinal: 5,
     family: Family::Utxo(FORMAT),
     dialect: Dialect::Zebrad,
+    // MAX_BLOCK_REORG_HEIGHT, zebra-state/src/constants.rs.
+    final_depth: 1000,
     networks: &NETWORKS,
     methods: &METHODS,
 };

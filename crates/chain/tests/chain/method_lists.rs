@@ -1,6 +1,6 @@
 //! The method sets against the lists and counts of the specification.
 
-use chain::{Guard, Heavy, Method};
+use chain::{Cacheable, Guard, Heavy, Method};
 
 const BCH: &str = "\
     combinepsbt, combinerawtransaction, converttopsbt, createmultisig, createpsbt, \
@@ -162,4 +162,31 @@ fn nothing_dangerous_is_offered() {
             assert_eq!(chain.methods().find(name), None, "{chain:?} {name}");
         }
     }
+}
+
+#[test]
+fn what_may_be_remembered_is_marked() {
+    for chain in chain::ALL {
+        for method in chain.methods().iter() {
+            let marked = method.cache != Cacheable::Never;
+            assert!(!(marked && method.send), "{chain:?} {}", method.name);
+            if method.name.contains("mempool") || method.name.contains("pool_") {
+                assert!(!marked, "{chain:?} {}", method.name);
+            }
+            if let Some(name) = method.alias_of {
+                let of = chain.methods().find(name).map(|of| of.cache);
+                assert_eq!(of, Some(method.cache), "{chain:?} {}", method.name);
+            }
+        }
+        assert!(chain.final_depth >= 60, "{chain:?}");
+        let tip = ["getblockcount", "eth_blockNumber", "get_block_count"];
+        let marks = tip.iter().filter_map(|name| chain.methods().find(name));
+        assert!(marks.into_iter().all(|method| method.cache == Cacheable::Tip), "{chain:?}");
+    }
+    assert_eq!(method("btc", "getblock").cache, Cacheable::Raw);
+    assert_eq!(method("btc", "gettxoutproof").cache, Cacheable::Hash(2));
+    assert_eq!(method("btc", "getblockchaininfo").cache, Cacheable::Never);
+    assert_eq!(method("eth", "eth_call").cache, Cacheable::Tag(2));
+    assert_eq!(method("eth", "eth_getTransactionByHash").cache, Cacheable::Never);
+    assert_eq!(method("xmr", "get_info").cache, Cacheable::Never);
 }

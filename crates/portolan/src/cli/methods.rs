@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use chain::{Chain, Guard, Heavy, Method};
+use chain::{Cacheable, Chain, Guard, Heavy, Method};
 use serde::Serialize;
 
 use super::output::{Output, table};
@@ -34,6 +34,9 @@ struct Row {
     /// The argument whose range is bounded.
     #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<&'static str>,
+    /// For how long its answers stay right, where they may be remembered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<&'static str>,
 }
 
 impl Row {
@@ -48,7 +51,7 @@ impl Row {
             Guard::HeaderRange => "headers",
         });
         let Method { name, send, path, alias_of, .. } = *method;
-        Row { name, send, heavy, path, alias_of, range }
+        Row { name, send, heavy, path, alias_of, range, kept: kept(method.cache) }
     }
 
     /// What a reader must know besides the name.
@@ -69,8 +72,26 @@ impl Row {
             notes.push("plain path".into());
         }
         notes.extend(self.range.map(|range| format!("range of {range} bounded")));
+        notes.extend(self.kept.map(|kept| format!("kept {kept}")));
         notes.join(", ")
     }
+}
+
+/// What is kept of the answers to a method.
+fn kept(cache: Cacheable) -> Option<&'static str> {
+    Some(match cache {
+        Cacheable::Never => return None,
+        Cacheable::Always => "for good",
+        Cacheable::Tip => "with the tip",
+        Cacheable::Height => "for good where the height is deep, else with the tip",
+        Cacheable::Hash(_) => "for good by block hash, else with the tip",
+        Cacheable::Raw => "for good where raw by block hash, else with the tip",
+        Cacheable::RawInBlock => "for good where raw with a block hash",
+        Cacheable::Tag(_) => {
+            "for good by block hash or deep number, with the tip by any other block but `pending`"
+        }
+        Cacheable::Logs => "with the tip unless `pending`",
+    })
 }
 
 /// Prints the methods of one chain, or of all.
@@ -138,6 +159,9 @@ What each chain offers unless the operator narrows it (`methods` in `[chain.X]`)
   of a second node if the first does not answer.
 - *range bounded*: `eth_getLogs` spans at most `gateway.log_range` blocks,
   `get_block_headers_range` at most `gateway.header_range` headers.
+- *kept*: what may be remembered where `[chain.X] cache` is set, see
+  [operating](operate.md#answers-that-are-remembered). *For good* is kept by `final` and `tip`, *with the
+  tip* by `tip` alone, a second at most. Without the word: never.
 - Every call costs one unit and one token, a batch one of each for each call in it.
 ";
 
