@@ -62,6 +62,8 @@ pub(crate) struct Health {
     ejection: Ejection,
     standing: AtomicU8,
     height: AtomicU64,
+    /// How often the tip was seen or said to be another one.
+    tip_changes: AtomicU64,
     version_number: AtomicU64,
     call_failures: AtomicU32,
     probe_failures: AtomicU32,
@@ -85,6 +87,7 @@ impl Health {
             ejection,
             standing: AtomicU8::new(Standing::Unprobed as u8),
             height: AtomicU64::new(NO_HEIGHT),
+            tip_changes: AtomicU64::new(0),
             version_number: AtomicU64::new(0),
             call_failures: AtomicU32::new(0),
             probe_failures: AtomicU32::new(0),
@@ -125,7 +128,19 @@ impl Health {
     }
 
     pub(crate) fn set_height(&self, height: u64) {
-        self.height.store(height, Relaxed);
+        if self.height.swap(height, Relaxed) != height {
+            self.tip_changed();
+        }
+    }
+
+    /// The node has another tip, by whatever news.
+    pub(crate) fn tip_changed(&self) {
+        self.tip_changes.fetch_add(1, Relaxed);
+    }
+
+    /// How often it was so.
+    pub(crate) fn tip_changes(&self) -> u64 {
+        self.tip_changes.load(Relaxed)
     }
 
     pub(crate) fn forget_height(&self) {

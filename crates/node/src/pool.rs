@@ -130,6 +130,13 @@ impl Pool {
         right.filter_map(|node| node.height()).max()
     }
 
+    /// Changes whenever a node is known to have another tip: a probe saw another height, or a block
+    /// was published by ZMQ. May change without need.
+    pub fn tip_changes(&self) -> u64 {
+        let set = self.set.load();
+        set.nodes.iter().fold(0, |sum, node| sum.wrapping_add(node.health.tip_changes()))
+    }
+
     /// All nodes, in the order of the configuration.
     pub fn nodes(&self) -> Vec<Arc<Node>> {
         self.set.load().nodes.clone()

@@ -93,7 +93,10 @@ pub(crate) async fn keep_listening(node: Arc<Node>, woken: watch::Sender<u64>) {
     loop {
         let began = Instant::now();
         let mut found = false;
-        let tick = || {
+        let tick = |of_block: bool| {
+            if of_block {
+                node.health.tip_changed();
+            }
             if !std::mem::replace(&mut found, true) && heard != Some(true) {
                 heard = Some(true);
                 tracing::info!(chain, node = host, "a node's ZMQ publisher is heard");
@@ -119,19 +122,22 @@ pub(crate) async fn greet(publisher: &Publisher) -> io::Result<()> {
         .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
-/// Listens until the connection ends.
+/// Listens until the connection ends; says of each message whether it may be about a block.
 async fn listen(
     publisher: &Publisher,
-    mut tick: impl FnMut(),
+    mut tick: impl FnMut(bool),
 ) -> Result<std::convert::Infallible, io::Error> {
     let mut peer = BufReader::new(publisher.connect().await?);
     timeout(HANDSHAKE_LIMIT, subscribe(&mut peer))
         .await
         .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
-    tick();
+    tick(true);
+    let mut of_block = false;
     loop {
-        if read_frame(&mut peer).await?.is_last_of_message() {
-            tick();
+        let frame = read_frame(&mut peer).await?;
+        of_block |= frame.body == TOPICS[0];
+        if frame.is_last_of_message() {
+            tick(std::mem::take(&mut of_block));
         }
     }
 }

@@ -79,6 +79,22 @@ async fn message_of_many_parts_wakes_at_its_end() {
 }
 
 #[tokio::test]
+async fn only_a_block_tells_of_another_tip() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (pool, mut woken) = listening("btc", format!("tcp://{}", listener.local_addr().unwrap()));
+    let mut peer = listener.accept().await.unwrap().0;
+    publish(&mut peer, b"").await;
+    wake(&mut woken).await;
+    let before = pool.tip_changes();
+    peer.write_all(b"\x01\x06hashtx\x01\x01h\x00\x04\x01\0\0\0").await.unwrap();
+    wake(&mut woken).await;
+    assert_eq!(pool.tip_changes(), before);
+    peer.write_all(b"\x01\x09hashblock\x01\x01h\x00\x04\x02\0\0\0").await.unwrap();
+    wake(&mut woken).await;
+    assert_ne!(pool.tip_changes(), before);
+}
+
+#[tokio::test]
 async fn garbage_wakes_nobody_and_is_not_hammered() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap();
