@@ -35,7 +35,7 @@ pub(crate) enum Expect {
         answered: usize,
         /// All calls that were sent.
         calls: usize,
-        /// The joined array, if some elements were refused here.
+        /// The joined array, if some elements never went to the node.
         places: Option<Vec<Place>>,
     },
 }
@@ -92,11 +92,11 @@ pub(crate) enum Watch {
         /// The allowed numbers of items.
         counts: [usize; 2],
     },
-    /// The same, with refusals put in between.
+    /// The same, with what was made here put in between.
     Joined {
         /// What was seen so far.
         outline: Outline,
-        /// Where refusals go.
+        /// Where that goes.
         join: Join,
     },
 }
@@ -257,6 +257,12 @@ fn json(
 }
 
 impl Opened {
+    /// An answer that was read to its end.
+    pub(crate) fn whole(bytes: Bytes) -> Opened {
+        let length = Some(bytes.len() as u64);
+        Opened { ready: VecDeque::from([bytes]), rest: None, length, watch: Watch::Nothing }
+    }
+
     /// Reads the rest and returns the whole. `take` claims room for each frame before it is kept.
     ///
     /// # Errors

@@ -1,4 +1,5 @@
-//! A batch after its elements were checked: which are forwarded, which are refused in place.
+//! A batch after its elements were checked: which are forwarded, which are refused in place or
+//! answered from memory.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use chain::Dialect;
@@ -14,8 +15,8 @@ use crate::refusal::{Echo, Refusal};
 pub(crate) struct Batch<'a> {
     /// Those that are forwarded.
     pub(crate) calls: Vec<Call<'a>>,
-    /// One entry an element: its refusal, or None where a call was forwarded.
-    pub(crate) refused: Vec<Option<Bytes>>,
+    /// One entry an element: its refusal or remembered answer, or None where a call is forwarded.
+    pub(crate) made_here: Vec<Option<Bytes>>,
 }
 
 impl<'a> Batch<'a> {
@@ -25,20 +26,34 @@ impl<'a> Batch<'a> {
         mut check: impl FnMut(Envelope<'a>) -> Result<Call<'a>, Refusal>,
     ) -> Batch<'a> {
         let mut calls = Vec::with_capacity(elements.len());
-        let mut refused = Vec::with_capacity(elements.len());
+        let mut made_here = Vec::with_capacity(elements.len());
         for element in elements {
             match check(*element) {
                 Ok(call) => {
                     calls.push(call);
-                    refused.push(None);
+                    made_here.push(None);
                 }
                 Err(refusal) => {
                     let echo = Echo { jsonrpc: element.jsonrpc, id: element.id };
-                    refused.push(Some(refusal.body(echo)));
+                    made_here.push(Some(refusal.body(echo)));
                 }
             }
         }
-        Batch { calls, refused }
+        Batch { calls, made_here }
+    }
+
+    /// Takes out the calls whose answers are `known`; says how many those are.
+    pub(crate) fn take_known(&mut self, known: impl Fn(&Call<'a>) -> Option<Bytes>) -> usize {
+        let calls = std::mem::take(&mut self.calls);
+        let all = calls.len();
+        let places = self.made_here.iter_mut().filter(|made| made.is_none());
+        for (call, place) in calls.into_iter().zip(places) {
+            *place = known(&call);
+            if place.is_none() {
+                self.calls.push(call);
+            }
+        }
+        all - self.calls.len()
     }
 
     /// The array that the node gets.
@@ -74,25 +89,25 @@ impl<'a> Batch<'a> {
 
     fn expect_answers(&self, answered: Vec<bool>) -> Expect {
         let count = answered.iter().filter(|answered| **answered).count();
-        let any_refused = self.refused.iter().any(Option::is_some);
-        let places = any_refused.then(|| {
+        let any_made = self.made_here.iter().any(Option::is_some);
+        let places = any_made.then(|| {
             let mut answered = answered.into_iter();
-            let place = |refused: &Option<Bytes>| match refused {
-                Some(body) => Some(Place::Refused(body.clone())),
+            let place = |made: &Option<Bytes>| match made {
+                Some(body) => Some(Place::Made(body.clone())),
                 None => answered.next().unwrap_or_default().then_some(Place::Node),
             };
-            self.refused.iter().filter_map(place).collect()
+            self.made_here.iter().filter_map(place).collect()
         });
         Expect::Items { answered: count, calls: self.calls.len(), places }
     }
 
-    /// The whole answer, made of one part for each forwarded call and the refusals. An empty part
+    /// The whole answer, made of one part for each forwarded call and what was made here. An empty part
     /// belongs to a call that gets no answer; if nothing remains the answer is empty.
     pub(crate) fn join(&self, parts: Vec<Bytes>) -> Bytes {
         let mut parts = parts.into_iter();
         let mut out = BytesMut::new();
-        for refused in &self.refused {
-            let item = refused.clone().or_else(|| parts.next()).unwrap_or_default();
+        for made in &self.made_here {
+            let item = made.clone().or_else(|| parts.next()).unwrap_or_default();
             if item.is_empty() {
                 continue;
             }

@@ -126,6 +126,16 @@ impl Body {
 }
 
 impl Hold {
+    /// Claims room for bytes that are buffered, unless they are `few`; says whether there is any.
+    pub(crate) fn has_room(&self, bytes: usize, few: usize) -> bool {
+        let Some(buffered) = self.buffered.as_ref().filter(|_| bytes > few) else { return true };
+        let fits = buffered.grow(bytes);
+        if !fits {
+            buffered.shrink(bytes);
+        }
+        fits
+    }
+
     /// Gives units back to the account.
     pub(crate) fn give_back(&mut self, units: u32) {
         if let Some(permit) = self.permit.as_mut() {

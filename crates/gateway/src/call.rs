@@ -119,7 +119,7 @@ fn is_empty(params: &[u8]) -> bool {
 }
 
 /// Item `place` of the array that `scan` stands before.
-fn item<'a>(scan: &mut Scan<'a>, place: usize) -> Option<&'a [u8]> {
+pub(crate) fn item<'a>(scan: &mut Scan<'a>, place: usize) -> Option<&'a [u8]> {
     scan.enter(b'[').ok()?;
     if scan.leave(b']') {
         return None;

@@ -20,6 +20,7 @@ use crate::gateway::{ChainService, Gateway, State};
 use crate::guard::Ranges;
 use crate::intake;
 use crate::json::unescape;
+use crate::metrics::Recalled;
 use crate::refusal::{Echo, Reason, Refusal};
 use crate::rpc::{Answered, Refused};
 use crate::split::{Split, wrapping};
@@ -91,10 +92,11 @@ impl<'a> Desk<'a> {
         let standing =
             self.admit(1, 1, &mut hold).map_err(|refusal| Refused::saying(refusal, echo))?;
         self.count(&call);
-        match forward(&self.errand(&call, body)).await {
-            Ok(opened) => {
+        match self.fetch(&call, body, &hold).await {
+            Ok((opened, recalled)) => {
                 let around = if call.method.path { wrapping(&call) } else { Default::default() };
-                Ok(Answered { body: Body::relay(opened, around.0, around.1, hold), standing })
+                let body = Body::relay(opened, around.0, around.1, hold);
+                Ok(Answered { body, standing, recalled })
             }
             Err(failure) => Err(self.fail(failure, 1, hold, echo)),
         }
@@ -120,7 +122,7 @@ impl<'a> Desk<'a> {
             return Err(self.charge(Reason::BatchTooLarge.into(), Echo::default(), hold));
         }
         let ranges = self.ranges();
-        let batch = Batch::of(elements, |envelope| {
+        let mut batch = Batch::of(elements, |envelope| {
             self.check(envelope, ranges)
                 .inspect_err(|refusal| self.gateway.metrics().refusal(refusal.reason))
         });
@@ -130,6 +132,10 @@ impl<'a> Desk<'a> {
         let units = batch.calls.len() as u32;
         let standing = self.admit(count as u32, units, &mut hold)?;
         batch.calls.iter().for_each(|call| self.count(call));
+        let sends = batch.calls.iter().any(|call| call.method.send);
+        let _sending = sends.then(|| self.sending());
+        let known = if sends { 0 } else { batch.take_known(|call| self.at_hand(call)) };
+        let recalled = (known > 0 && batch.calls.is_empty()).then_some(Recalled::Hit);
         let body = if batch.calls.is_empty() {
             Body::whole(batch.join(Vec::new()), hold)
         } else if self.is_split() {
@@ -137,7 +143,7 @@ impl<'a> Desk<'a> {
         } else {
             self.whole(&batch, hold).await?
         };
-        Ok(Answered { body, standing })
+        Ok(Answered { body, standing, recalled })
     }
 
     /// Forwards a batch as one array.
@@ -157,7 +163,8 @@ impl<'a> Desk<'a> {
         match forward(&errand).await {
             Ok(opened) => Ok(Body::relay(opened, Bytes::new(), Bytes::new(), hold)),
             Err(failure) => {
-                Err(self.fail(failure, batch.calls.len() as u32, hold, Echo::default()))
+                let units = hold.units;
+                Err(self.fail(failure, units, hold, Echo::default()))
             }
         }
     }
@@ -176,7 +183,11 @@ impl<'a> Desk<'a> {
                 hold.give_back(joined.refund);
                 Ok(Body::whole(batch.join(joined.parts), hold))
             }
-            Err((failure, refund)) => Err(self.fail(failure, refund, hold, Echo::default())),
+            Err((failure, refund)) => {
+                // What was known is refused along with the rest.
+                let known = hold.units.saturating_sub(batch.calls.len() as u32);
+                Err(self.fail(failure, refund + known, hold, Echo::default()))
+            }
         }
     }
 
@@ -210,7 +221,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    fn errand<'e>(&'e self, call: &Call<'e>, body: Bytes) -> Errand<'e> {
+    pub(crate) fn errand<'e>(&'e self, call: &Call<'e>, body: Bytes) -> Errand<'e> {
         let dialect = self.service.chain.dialect;
         let path = call.method.path;
         Errand {

@@ -9,6 +9,7 @@ use listen::RequestId;
 use meter::Meter;
 use node::Pool;
 
+use crate::cache::Cache;
 use crate::load::Load;
 use crate::metrics::Metrics;
 use crate::refusal::{Echo, Reason, Refusal};
@@ -25,6 +26,20 @@ pub struct ChainService {
     pub pool: Arc<Pool>,
     /// Its methods, as the operator narrowed or widened them.
     pub offered: Arc<Offered>,
+    /// Which answers are remembered.
+    pub remember: Remember,
+}
+
+/// Which answers of a chain are remembered (decision G19).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Remember {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those that can never change.
+    Final,
+    /// Besides, those that change with the tip alone.
+    Tip,
 }
 
 /// What a reload replaces as a whole.
@@ -54,6 +69,7 @@ pub struct Gateway {
     meter: Arc<Meter>,
     state: ArcSwap<State>,
     load: Arc<Load>,
+    cache: Arc<Cache>,
     metrics: Metrics,
     refusing: AtomicBool,
 }
@@ -63,6 +79,7 @@ impl Gateway {
     pub fn new(meter: Arc<Meter>, chains: Vec<ChainService>, settings: Settings) -> Gateway {
         Gateway {
             meter,
+            cache: Cache::new(settings.max_cache_bytes),
             state: ArcSwap::from_pointee(State::new(chains, settings)),
             load: Arc::default(),
             metrics: Metrics::new(),
@@ -72,7 +89,9 @@ impl Gateway {
 
     /// Replaces chains and settings; requests under way keep what they began with.
     pub fn reload(&self, chains: Vec<ChainService>, settings: Settings) {
+        let most = settings.max_cache_bytes;
         self.state.store(Arc::new(State::new(chains, settings)));
+        self.cache.renew(most);
     }
 
     /// Makes every further request end with SERVICE_UNAVAILABLE, while the process drains.
@@ -83,6 +102,7 @@ impl Gateway {
     /// What Prometheus is told.
     pub fn metrics(&self) -> &Metrics {
         self.metrics.set_in_flight(self.load.places.in_flight());
+        self.metrics.set_remembered(self.cache.bytes(), self.cache.len());
         &self.metrics
     }
 
@@ -109,6 +129,10 @@ impl Gateway {
 
     pub(crate) fn load(&self) -> &Arc<Load> {
         &self.load
+    }
+
+    pub(crate) fn cache(&self) -> &Arc<Cache> {
+        &self.cache
     }
 
     pub(crate) fn serving(&self) -> Result<(), Refusal> {

@@ -1,12 +1,14 @@
 //! The heads of answers: request id, allowance, waiting time (decision B9).
 
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use listen::RequestId;
 use meter::Standing;
 
 use crate::body::Body;
+use crate::metrics::Recalled;
 
+const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// A refusal with status 200, and what is left of the allowance where the call was admitted.
@@ -22,14 +24,22 @@ pub(crate) fn refused_with_ok(
     response
 }
 
-/// An answer with status 200 and what is left of the allowance.
-pub(crate) fn answered(id: RequestId, standing: &Standing, body: Body) -> Response<Body> {
+/// An answer with status 200, what is left of the allowance, and how it came if not from a node.
+pub(crate) fn answered(
+    id: RequestId,
+    standing: &Standing,
+    recalled: Option<Recalled>,
+    body: Body,
+) -> Response<Body> {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.reserve(12);
     headers.insert(CONTENT_TYPE, JSON);
     standing.show(headers);
     id.stamp(headers);
+    if let Some(how) = recalled {
+        headers.insert(X_CACHE, HeaderValue::from_static(how.word()));
+    }
     response
 }
 

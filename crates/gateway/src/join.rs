@@ -1,4 +1,4 @@
-//! Joins a node's batch answer with the refusals of the elements it never saw, frame by frame.
+//! Joins a node's batch answer with the refusals and remembered answers of the elements it never saw, frame by frame.
 //!
 //! Items of the node stay as they are, byte for byte; only brackets and commas of the top level
 //! are written anew (decision G8).
@@ -14,8 +14,8 @@ use crate::json::{Outline, Piece};
 pub(crate) enum Place {
     /// The next item of the node's array.
     Node,
-    /// A refusal made here.
-    Refused(Bytes),
+    /// A refusal, or an answer that is remembered.
+    Made(Bytes),
 }
 
 /// The state between two frames.
@@ -59,21 +59,20 @@ impl Join {
     }
 
     fn begin_item(&mut self, out: &mut VecDeque<Bytes>) {
-        self.refusals(out);
+        self.made_here(out);
         self.surplus |= self.places.pop_front().is_none();
         self.separate(out);
         self.in_item = true;
     }
 
     fn close(&mut self, out: &mut VecDeque<Bytes>) {
-        self.refusals(out);
+        self.made_here(out);
         out.push_back(Bytes::from_static(if self.opened { b"]" } else { b"[]" }));
     }
 
-    /// Writes the refusals that come before the next item of the node.
-    fn refusals(&mut self, out: &mut VecDeque<Bytes>) {
-        while let Some(Place::Refused(body)) =
-            self.places.pop_front_if(|place| *place != Place::Node)
+    /// Writes what was made here and comes before the next item of the node.
+    fn made_here(&mut self, out: &mut VecDeque<Bytes>) {
+        while let Some(Place::Made(body)) = self.places.pop_front_if(|place| *place != Place::Node)
         {
             self.separate(out);
             out.push_back(body);
@@ -93,7 +92,7 @@ mod tests {
     fn join(places: &[Option<&str>], answer: &[&str]) -> (String, bool) {
         let places = places.iter().map(|place| match place {
             None => Place::Node,
-            Some(body) => Place::Refused(Bytes::copy_from_slice(body.as_bytes())),
+            Some(body) => Place::Made(Bytes::copy_from_slice(body.as_bytes())),
         });
         let (mut join, mut outline, mut out) = (Join::new(places), Outline::new(), VecDeque::new());
         for frame in answer {
@@ -138,7 +137,7 @@ mod tests {
     #[test]
     fn refusals_alone_make_an_array() {
         let mut out = VecDeque::new();
-        Join::new([Place::Refused("R".into()), Place::Refused("S".into())]).without_node(&mut out);
+        Join::new([Place::Made("R".into()), Place::Made("S".into())]).without_node(&mut out);
         assert_eq!(Vec::from(out).concat(), b"[R,S]");
     }
 }

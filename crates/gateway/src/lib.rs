@@ -2,7 +2,8 @@
 //! pass untouched.
 //!
 //! A request walks straight: `gateway` holds what a process has, `rpc` takes the request through
-//! the checks in their order, `desk` admits its calls, `forward` brings the call to a node and its answer back, `body`
+//! the checks in their order, `desk` admits its calls, `recall` looks whether
+//! the answer is known, `forward` brings the call to a node and its answer back, `body`
 //! passes it to the client. What a refusal says stands in one table, in `refusal`.
 //!
 //! Absent on purpose: no decoding of `params` or of answers, no accounting but through the meter's
@@ -11,6 +12,7 @@
 mod answer;
 mod batch;
 mod body;
+mod cache;
 mod call;
 mod coding;
 mod desk;
@@ -24,6 +26,7 @@ mod join;
 mod json;
 mod load;
 mod metrics;
+mod recall;
 mod refusal;
 mod route;
 mod rpc;
@@ -55,7 +58,7 @@ pub mod bench {
 }
 
 pub use body::{Body, BodyError};
-pub use gateway::{ChainService, Gateway};
+pub use gateway::{ChainService, Gateway, Remember};
 pub use metrics::Metrics;
 pub use refusal::{Reason, Row};
 pub use settings::{Refusals, Settings};

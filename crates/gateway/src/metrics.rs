@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use listen::{Counters, Labels};
-use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
+use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 
 use crate::refusal::Reason;
 
@@ -12,17 +12,44 @@ use crate::refusal::Reason;
 const BUCKETS_SECS: [f64; 12] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 5.0, 30.0, 60.0];
 
+/// How the answer to a call that may be remembered came (decision G19).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Recalled {
+    /// It was remembered.
+    Hit,
+    /// By the same read of somebody else.
+    Joined,
+    /// From a node.
+    Not,
+}
+
+impl Recalled {
+    const ALL: [Recalled; 3] = [Recalled::Hit, Recalled::Joined, Recalled::Not];
+
+    /// The word of headers and labels.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Recalled::Hit => "hit",
+            Recalled::Joined => "joined",
+            Recalled::Not => "miss",
+        }
+    }
+}
+
 /// The gateway's metrics. Counters of the hot path are looked up once, at the start.
 pub struct Metrics {
     registry: Registry,
     counters: Counters,
     chains: Vec<PerChain>,
+    remembered_bytes: IntGauge,
+    remembered_answers: IntGauge,
 }
 
 /// Counters of one chain.
 pub(crate) struct PerChain {
     methods: Vec<IntCounter>,
     extra: IntCounter,
+    recalled: [IntCounter; 3],
 }
 
 const STATUSES: [u16; 9] = [200, 400, 401, 403, 404, 413, 429, 502, 503];
@@ -49,6 +76,13 @@ impl Metrics {
         let calls = IntCounterVec::new(calls, &["chain", "method"]);
         let calls = calls.expect("the name and labels are valid");
         registry.register(Box::new(calls.clone())).expect("each name is registered once");
+        let recalled = Opts::new(
+            "portolan_gateway_cache_calls_total",
+            "Calls that may be remembered, by how their answers came",
+        );
+        let recalled = IntCounterVec::new(recalled, &["chain", "result"]);
+        let recalled = recalled.expect("the name and labels are valid");
+        registry.register(Box::new(recalled.clone())).expect("each name is registered once");
         let per_chain = |chain: &&'static chain::Chain| PerChain {
             methods: chain
                 .methods()
@@ -56,8 +90,24 @@ impl Metrics {
                 .map(|m| calls.with_label_values(&[chain.slug, m.name]))
                 .collect(),
             extra: calls.with_label_values(&[chain.slug, "extra"]),
+            recalled: Recalled::ALL
+                .map(|how| recalled.with_label_values(&[chain.slug, how.word()])),
         };
-        Metrics { chains: chain::ALL.iter().map(per_chain).collect(), counters, registry }
+        Metrics {
+            chains: chain::ALL.iter().map(per_chain).collect(),
+            counters,
+            remembered_bytes: gauge(
+                &registry,
+                "portolan_gateway_cache_bytes",
+                "Bytes of answers that are remembered",
+            ),
+            remembered_answers: gauge(
+                &registry,
+                "portolan_gateway_cache_answers",
+                "Answers that are remembered",
+            ),
+            registry,
+        }
     }
 
     /// The registry, to be gathered with those of the other services.
@@ -69,6 +119,19 @@ impl Metrics {
     pub(crate) fn call(&self, chain: &chain::Chain, method: Option<usize>) {
         let Some(per_chain) = self.chains.get(chain.ordinal) else { return };
         method.and_then(|index| per_chain.methods.get(index)).unwrap_or(&per_chain.extra).inc();
+    }
+
+    /// Counts how the answer to a call that may be remembered came.
+    pub(crate) fn recalled(&self, chain: &chain::Chain, how: Recalled) {
+        if let Some(per_chain) = self.chains.get(chain.ordinal) {
+            per_chain.recalled[how as usize].inc();
+        }
+    }
+
+    /// Tells how much is remembered.
+    pub(crate) fn set_remembered(&self, bytes: u64, answers: usize) {
+        self.remembered_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+        self.remembered_answers.set(i64::try_from(answers).unwrap_or(i64::MAX));
     }
 
     /// Counts a refusal of a whole request or of an element.
@@ -85,6 +148,12 @@ impl Metrics {
     pub(crate) fn set_in_flight(&self, requests: usize) {
         self.counters.set_in_flight(requests);
     }
+}
+
+fn gauge(registry: &Registry, name: &str, help: &str) -> IntGauge {
+    let gauge = IntGauge::new(name, help).expect("the name is valid");
+    registry.register(Box::new(gauge.clone())).expect("each name is registered once");
+    gauge
 }
 
 fn label(reason: Reason) -> &'static str {

@@ -13,6 +13,7 @@ use crate::body::{Body, Hold};
 use crate::desk::Desk;
 use crate::envelope::Posted;
 use crate::gateway::{Gateway, State};
+use crate::metrics::Recalled;
 use crate::refusal::{Echo, Reason, Refusal};
 use crate::route::{Route, only_post};
 use crate::settings::Refusals;
@@ -32,6 +33,8 @@ pub(crate) struct Refused {
 pub(crate) struct Answered {
     pub(crate) body: Body,
     pub(crate) standing: Standing,
+    /// How it came, if not from a node.
+    pub(crate) recalled: Option<Recalled>,
 }
 
 /// Answers one request.
@@ -51,7 +54,9 @@ pub(crate) async fn handle(
         // Boxed: the layers above would otherwise copy a future of some kilobytes each.
         let walk = Box::pin(walk(gateway, &state, &parts, body, peer, &mut visit));
         match walk.await {
-            Ok(Answered { body, standing }) => head::answered(visit.id, &standing, body),
+            Ok(Answered { body, standing, recalled }) => {
+                head::answered(visit.id, &standing, recalled, body)
+            }
             Err(refused) => refuse(gateway, &state, &mut visit, refused, &parts),
         }
     };

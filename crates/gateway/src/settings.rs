@@ -25,6 +25,8 @@ pub struct Settings {
     pub max_in_flight: usize,
     /// Most bytes that the process buffers for large request bodies and split batches.
     pub max_buffered_bytes: usize,
+    /// Most bytes of answers that are remembered, of all chains together.
+    pub max_cache_bytes: usize,
     /// How long a request body may take to arrive.
     pub body_timeout: Duration,
     /// Most blocks that one `eth_getLogs` may span.
@@ -45,6 +47,7 @@ impl Default for Settings {
             max_request_bytes: 2 << 20,
             max_in_flight: 8192,
             max_buffered_bytes: 256 << 20,
+            max_cache_bytes: 64 << 20,
             body_timeout: Duration::from_secs(30),
             log_range: 2000,
             header_range: 1000,

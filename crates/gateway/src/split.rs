@@ -130,7 +130,7 @@ pub(crate) fn wrapping(call: &Call<'_>) -> (Bytes, Bytes) {
     (prefix.freeze(), Bytes::from_static(b"}"))
 }
 
-fn wrap(call: &Call<'_>, body: &Bytes) -> Bytes {
+pub(crate) fn wrap(call: &Call<'_>, body: &Bytes) -> Bytes {
     let (prefix, suffix) = wrapping(call);
     let mut whole = BytesMut::with_capacity(prefix.len() + body.len() + suffix.len());
     whole.put(prefix);

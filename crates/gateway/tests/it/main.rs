@@ -5,8 +5,10 @@
 
 mod batches;
 mod bodies;
+mod cache;
 mod charging;
 mod clients;
+mod counting;
 mod live;
 mod recordings;
 mod refusals;

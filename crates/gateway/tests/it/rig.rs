@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gateway::{ChainService, Gateway, Settings};
+use gateway::{ChainService, Gateway, Remember, Settings};
 use listen::{Drain, Limits};
 use meter::{Admin, Clock, KeyOptions, Meter, PlanConfig, Plans, Service};
 use node::{NodeConfig, Pool, PoolConfig};
@@ -18,6 +18,7 @@ pub struct Plan {
     pub plan: &'static str,
     pub options: KeyOptions,
     pub clock: Clock,
+    pub remember: Remember,
 }
 
 /// A running gateway.
@@ -77,6 +78,7 @@ impl Plan {
             plan: "wide",
             options: KeyOptions::default(),
             clock: Clock::system(),
+            remember: Remember::Nothing,
         }
     }
 
@@ -94,7 +96,7 @@ impl Plan {
             let pool = Pool::new(chain, network, config).unwrap();
             let offered = Arc::new(chain.methods().offered(None, &[]).unwrap());
             pools.push(Arc::clone(&pool));
-            services.push(ChainService { chain, network, pool, offered });
+            services.push(ChainService { chain, network, pool, offered, remember: self.remember });
         }
         let gateway = Arc::new(Gateway::new(Arc::clone(&meter), services, self.settings));
         let listener = listen::bind("gateway", "127.0.0.1:0".parse().unwrap()).unwrap();

@@ -1,6 +1,7 @@
 //! `[chain.X]`: a chain that this operator runs.
 
 use chain::{Chain, Network, Offered};
+use gateway::Remember;
 use node::{NodeConfig, PoolConfig};
 use serde::Deserialize;
 
@@ -19,6 +20,8 @@ pub struct ChainConfig {
     pub gateway: bool,
     /// Is the chain on the explorer?
     pub explorer: bool,
+    /// Which answers of the gateway are remembered (decision G19).
+    pub cache: CacheMode,
     /// Account family only: the explorer's index begins at this height (0 or more), or this many
     /// blocks back from the tip at the first start (negative). Default -2,000,000 (decision A12).
     pub history_from: Option<i64>,
@@ -28,6 +31,30 @@ pub struct ChainConfig {
     pub extra_methods: Vec<String>,
 }
 
+/// Which answers of the gateway are remembered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheMode {
+    /// None.
+    #[default]
+    Off,
+    /// Those that can never change.
+    Final,
+    /// Besides, those that change with the tip alone, for a second at most.
+    Tip,
+}
+
+impl CacheMode {
+    /// The same for the gateway.
+    fn remember(self) -> Remember {
+        match self {
+            CacheMode::Off => Remember::Nothing,
+            CacheMode::Final => Remember::Final,
+            CacheMode::Tip => Remember::Tip,
+        }
+    }
+}
+
 impl Default for ChainConfig {
     fn default() -> Self {
         ChainConfig {
@@ -35,6 +62,7 @@ impl Default for ChainConfig {
             nodes: Vec::new(),
             gateway: true,
             explorer: true,
+            cache: CacheMode::Off,
             history_from: None,
             methods: None,
             extra_methods: Vec::new(),
@@ -57,6 +85,8 @@ pub struct Served {
     pub gateway: bool,
     /// Is it on the explorer?
     pub explorer: bool,
+    /// Which of its answers the gateway remembers.
+    pub remember: Remember,
     /// Where an index of accounts begins.
     pub history_from: Option<i64>,
 }
@@ -78,6 +108,7 @@ impl ChainConfig {
             .map_err(|unknown| ("methods", unknown.to_string()))?;
         let pool = nodes.pool(self.nodes.clone());
         let (gateway, explorer, history_from) = (self.gateway, self.explorer, self.history_from);
-        Ok(Served { chain, network, offered, pool, gateway, explorer, history_from })
+        let remember = self.cache.remember();
+        Ok(Served { chain, network, offered, pool, gateway, explorer, remember, history_from })
     }
 }

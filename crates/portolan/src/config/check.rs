@@ -99,6 +99,7 @@ impl Config {
             ("gateway.max_request_bytes", wide(gateway.max_request_bytes), 1),
             ("gateway.max_in_flight", wide(gateway.max_in_flight), 1),
             ("gateway.max_buffered_bytes", wide(gateway.max_buffered_bytes), 1),
+            ("gateway.max_cache_bytes", wide(gateway.max_cache_bytes), 1 << 20),
             ("gateway.log_range", gateway.log_range, 1),
             ("gateway.header_range", gateway.header_range, 1),
             ("explorer.max_connections", wide(explorer.max_connections.unwrap_or(1)), 1),

@@ -43,6 +43,8 @@ pub struct GatewayConfig {
     pub max_in_flight: usize,
     /// Bytes that the whole process buffers for large bodies and split batches.
     pub max_buffered_bytes: usize,
+    /// Bytes of answers that are remembered, of all chains together (decision G19).
+    pub max_cache_bytes: usize,
     /// Blocks that one `eth_getLogs` may span.
     pub log_range: u64,
     /// Headers that one `get_block_headers_range` may span.
@@ -80,6 +82,7 @@ impl Default for GatewayConfig {
             max_request_bytes: settings.max_request_bytes,
             max_in_flight: settings.max_in_flight,
             max_buffered_bytes: settings.max_buffered_bytes,
+            max_cache_bytes: settings.max_cache_bytes,
             log_range: settings.log_range,
             header_range: settings.header_range,
         }
@@ -93,6 +96,7 @@ impl GatewayConfig {
             max_request_bytes: self.max_request_bytes,
             max_in_flight: self.max_in_flight,
             max_buffered_bytes: self.max_buffered_bytes,
+            max_cache_bytes: self.max_cache_bytes,
             body_timeout: Duration::from_millis(self.body_timeout_ms),
             log_range: self.log_range,
             header_range: self.header_range,

@@ -92,6 +92,7 @@ impl Chains {
                     network: served.network,
                     pool: Arc::clone(&pool),
                     offered: Arc::new(served.offered),
+                    remember: served.remember,
                 });
             }
             pool
