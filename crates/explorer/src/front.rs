@@ -107,14 +107,14 @@ async fn walk(
     let caller = explorer.meter().caller(presented, Service::Explorer, client, origin).await?;
     visit.called_by(&caller);
     let Some(service) = state.chain(path.slug) else {
-        let permit = explorer.meter().admit_elsewhere(&caller, 1, 1)?;
+        let permit = explorer.meter().admit_elsewhere(&caller, 1, 1).await?;
         visit.units = 1;
         return Err(charged(state.unknown_chain(path.slug), permit));
     };
     visit.chain = Some(service.chain);
     caller.may_use(service.chain)?;
     let in_flight = explorer.enter(state.settings.max_in_flight)?;
-    let permit = admit(explorer, &caller, service, visit)?;
+    let permit = admit(explorer, &caller, service, visit).await?;
     if !path.endpoint.is_of(service.chain.family) {
         return Err(charged(Reason::NotOnThisChain.into(), permit));
     }
@@ -165,13 +165,13 @@ async fn ask(question: &Question<'_>, state: &State) -> Result<Content, Refusal>
     }
 }
 
-fn admit(
+async fn admit(
     explorer: &Explorer,
     caller: &Caller,
     service: &ChainService,
     visit: &mut Visit,
 ) -> Result<Permit, Refusal> {
-    let permit = explorer.meter().admit(caller, service.chain, 1, 1)?;
+    let permit = explorer.meter().admit(caller, service.chain, 1, 1).await?;
     visit.units = 1;
     Ok(permit)
 }

@@ -54,14 +54,14 @@ impl<'a> Desk<'a> {
         let buffered = load.buffer(self.caller.account_id(), settings);
         let posted = match intake::read(headers, body, settings, &buffered).await {
             Ok(posted) => posted,
-            Err(refusal) => return Err(self.refuse_body(refusal, place)),
+            Err(refusal) => return Err(self.refuse_body(refusal, place).await),
         };
         if posted.is_compressed() {
-            self.gateway.meter().prepay(&self.caller, &mut place)?;
+            self.gateway.meter().prepay(&self.caller, &mut place).await?;
         }
         let (text, buffered) = match posted.text(settings, load, buffered).await {
             Ok(read) => read,
-            Err(refusal) => return Err(self.refuse_body(refusal, place)),
+            Err(refusal) => return Err(self.refuse_body(refusal, place).await),
         };
         // Only now: bodies that trickle in must not take the places of other accounts' calls.
         let in_flight = load.places.enter(settings.max_in_flight).ok_or(Reason::GatewayBusy)?;
@@ -84,13 +84,13 @@ impl<'a> Desk<'a> {
         let echo = Echo { jsonrpc: envelope.jsonrpc, id: envelope.id };
         let call = match self.check(envelope, self.ranges()) {
             Ok(call) => call,
-            Err(refusal) => return Err(self.charge(refusal, echo, hold)),
+            Err(refusal) => return Err(self.charge(refusal, echo, hold).await),
         };
         visit.method = Some(call.method.name);
         let body = call.body();
         self.fits(&body).map_err(|refusal| Refused::saying(refusal, echo))?;
-        let standing =
-            self.admit(1, 1, &mut hold).map_err(|refusal| Refused::saying(refusal, echo))?;
+        let admitted = self.admit(1, 1, &mut hold).await;
+        let standing = admitted.map_err(|refusal| Refused::saying(refusal, echo))?;
         self.count(&call);
         match self.fetch(&call, body, &hold).await {
             Ok((opened, recalled)) => {
@@ -112,14 +112,12 @@ impl<'a> Desk<'a> {
     ) -> Result<Answered, Refused> {
         visit.method = Some("batch");
         if count == 0 {
-            return Err(self.charge(
-                Refusal::saying(Reason::InvalidRequest, "the batch is empty"),
-                Echo::default(),
-                hold,
-            ));
+            let empty = Refusal::saying(Reason::InvalidRequest, "the batch is empty");
+            return Err(self.charge(empty, Echo::default(), hold).await);
         }
         if count > elements.len() {
-            return Err(self.charge(Reason::BatchTooLarge.into(), Echo::default(), hold));
+            let large = Reason::BatchTooLarge.into();
+            return Err(self.charge(large, Echo::default(), hold).await);
         }
         let ranges = self.ranges();
         let mut batch = Batch::of(elements, |envelope| {
@@ -130,7 +128,7 @@ impl<'a> Desk<'a> {
             batch.calls.iter().try_for_each(|call| self.fits(&call.body()))?;
         }
         let units = batch.calls.len() as u32;
-        let standing = self.admit(count as u32, units, &mut hold)?;
+        let standing = self.admit(count as u32, units, &mut hold).await?;
         batch.calls.iter().for_each(|call| self.count(call));
         let sends = batch.calls.iter().any(|call| call.method.send);
         let _sending = sends.then(|| self.sending());
@@ -259,8 +257,8 @@ impl<'a> Desk<'a> {
     }
 
     /// Charges `tokens` and `units`; the permit goes into `hold`.
-    fn admit(&self, tokens: u32, units: u32, hold: &mut Hold) -> Result<Standing, Refusal> {
-        let permit = self.permit(hold.place.take(), tokens, units)?;
+    async fn admit(&self, tokens: u32, units: u32, hold: &mut Hold) -> Result<Standing, Refusal> {
+        let permit = self.permit(hold.place.take(), tokens, units).await?;
         let standing = *permit.standing();
         hold.permit = Some(permit);
         hold.units = units;
@@ -273,17 +271,22 @@ impl<'a> Desk<'a> {
     }
 
     /// Charges a request that has its place.
-    fn permit(&self, place: Option<Place>, tokens: u32, units: u32) -> Result<Permit, Denial> {
+    async fn permit(
+        &self,
+        place: Option<Place>,
+        tokens: u32,
+        units: u32,
+    ) -> Result<Permit, Denial> {
         let (meter, chain) = (self.gateway.meter(), self.service.chain);
         match place {
-            Some(place) => meter.admit_in(&self.caller, place, chain, tokens, units),
-            None => meter.admit(&self.caller, chain, tokens, units),
+            Some(place) => meter.admit_in(&self.caller, place, chain, tokens, units).await,
+            None => meter.admit(&self.caller, chain, tokens, units).await,
         }
     }
 
     /// A refusal that takes a token, unless the meter refuses first (decision B7).
-    pub(crate) fn charge(&self, refusal: Refusal, echo: Echo<'_>, mut hold: Hold) -> Refused {
-        match self.permit(hold.place.take(), 1, 0) {
+    pub(crate) async fn charge(&self, refusal: Refusal, echo: Echo<'_>, mut hold: Hold) -> Refused {
+        match self.permit(hold.place.take(), 1, 0).await {
             Err(denial) => Refused::saying(denial.into(), echo),
             Ok(permit) => {
                 hold.permit = Some(permit);
@@ -294,12 +297,12 @@ impl<'a> Desk<'a> {
 
     /// A refusal for a body that was not taken in: what is too large or came at a busy time is
     /// free of charge, but for the token that was taken before it was decompressed.
-    fn refuse_body(&self, refusal: Refusal, place: Place) -> Refused {
+    async fn refuse_body(&self, refusal: Refusal, place: Place) -> Refused {
         if matches!(refusal.reason, Reason::RequestTooLarge | Reason::GatewayBusy) {
             return refusal.into();
         }
         let hold = Hold { place: Some(place), ..Hold::default() };
-        self.charge(refusal, Echo::default(), hold)
+        self.charge(refusal, Echo::default(), hold).await
     }
 
     /// A refusal after the call was charged: units come back unless the time limit passed.

@@ -91,9 +91,9 @@ async fn walk(
     let desk = Desk { gateway, state, service, caller };
     let (text, hold) = desk.take_in(&parts.headers, body).await?;
     match envelope::read(&text, desk.caller.plan().batch_size as usize) {
-        Err(_) => Err(desk.charge(Reason::Unreadable.into(), Echo::default(), hold)),
+        Err(_) => Err(desk.charge(Reason::Unreadable.into(), Echo::default(), hold).await),
         Ok(Posted::Neither) => {
-            Err(desk.charge(Reason::InvalidRequest.into(), Echo::default(), hold))
+            Err(desk.charge(Reason::InvalidRequest.into(), Echo::default(), hold).await)
         }
         Ok(Posted::One(envelope)) => {
             let answered = desk.one(envelope, hold, visit).await;

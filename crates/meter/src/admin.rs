@@ -1,16 +1,15 @@
 //! What the command line does to a store: accounts, keys, usage.
 //!
-//! Works on the folder whether a server runs or not and takes no lock. All functions block.
-//! Invariant: after a change is in the store the epoch is raised before the function returns, so
-//! a running server knows it on its next request.
+//! Works on the store whether a server runs or not and takes no lock. All functions block.
+//! Invariant: what a function has changed is in the store when it returns, and the store has told
+//! running servers of it.
 
 use std::path::Path;
 use std::time::Duration;
 
-use crate::epoch::Epoch;
 use crate::folder::Folder;
 use crate::plan::NO_PLAN;
-use crate::sqlite::Sqlite;
+use crate::storage::Storage;
 use crate::store::{
     Account, AccountChange, AccountRef, Key, KeyChange, NewAccount, NewKey, Store, StoreError,
 };
@@ -30,7 +29,6 @@ const LONGEST_TEXT: usize = 64;
 pub struct Admin {
     folder: Folder,
     store: Box<dyn Store>,
-    epoch: Epoch,
     plans: Plans,
     clock: Clock,
 }
@@ -98,13 +96,16 @@ pub enum AdminError {
 }
 
 impl Admin {
-    /// Opens the store of a folder, making it if it is not there. `plans` are those that accounts
-    /// may be given.
+    /// Opens the store of a folder, making it if it is not there: [`Admin::over`] of
+    /// [`Storage::embedded`].
     pub fn open(dir: &Path, plans: Plans, clock: Clock) -> Result<Admin, OpenError> {
-        let folder = Folder::open(dir)?;
-        let store = Box::new(Sqlite::open(&folder.database())?);
-        let epoch = Epoch::open(&folder.epoch())?;
-        Ok(Admin { folder, store, epoch, plans, clock })
+        Ok(Admin::over(Storage::embedded(dir)?, plans, clock))
+    }
+
+    /// The administration of an open store. `plans` are those that accounts may be given.
+    pub fn over(storage: Storage, plans: Plans, clock: Clock) -> Admin {
+        let Storage { folder, store } = storage;
+        Admin { folder, store, plans, clock }
     }
 
     /// Whether a folder has a store already.
@@ -128,7 +129,6 @@ impl Admin {
             explorer_plan: self.plan_name(explorer_plan.unwrap_or("Free"))?,
             created_at: self.clock.utc(),
         })?;
-        self.epoch.raise();
         Ok(added.into())
     }
 
@@ -185,7 +185,6 @@ impl Admin {
             scopes: options.scopes.checked()?,
             created_at: now,
         })?;
-        self.epoch.raise();
         Ok(NewKeyView::new(&added, characters))
     }
 
@@ -219,7 +218,6 @@ impl Admin {
         };
         let ends_at = Utc::from_secs(now.secs().saturating_add(overlap.as_secs()));
         let added = self.store.replace_key(old.id, ends_at, &new)?;
-        self.epoch.raise();
         Ok(NewKeyView::new(&added, characters))
     }
 
@@ -257,14 +255,12 @@ impl Admin {
     ) -> Result<AccountView, AdminError> {
         let account = self.account(given)?;
         let changed = self.store.change_account(account.id, change)?;
-        self.epoch.raise();
         changed.map(AccountView::from).ok_or_else(|| AdminError::NoAccount(given.to_owned()))
     }
 
     fn change_key(&self, given: &str, change: KeyChange) -> Result<KeyView, AdminError> {
         let key = self.key(given)?;
         let changed = self.store.change_key(key.id, &change)?;
-        self.epoch.raise();
         changed.map(KeyView::from).ok_or_else(|| AdminError::NoKey(given.to_owned()))
     }
 

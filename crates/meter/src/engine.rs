@@ -2,14 +2,13 @@
 //!
 //! Reads the store when it has changed and when a day is not open; records usage. Everything here
 //! that touches the store blocks and is called from the blocking pool or the background thread
-//! only. Invariant: `seen` is an epoch that the table shows at least.
+//! only. Invariant: `seen` is a word of the store that the table shows at least.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::clock::first_day_of_month;
-use crate::epoch::Epoch;
 use crate::ledger::Ledger;
 use crate::store::{Store, StoreError};
 use crate::table::Table;
@@ -25,7 +24,6 @@ pub(crate) struct Engine {
     pub(crate) store: Box<dyn Store>,
     pub(crate) table: Table,
     pub(crate) ledgers: [Option<Arc<Ledger>>; 2],
-    epoch: Epoch,
     seen: AtomicU64,
     reading: Mutex<()>,
     /// Readings of the store that have begun, and the last of them that succeeded.
@@ -44,16 +42,14 @@ impl Engine {
         store: Box<dyn Store>,
         table: Table,
         ledgers: [Option<Arc<Ledger>>; 2],
-        epoch: Epoch,
     ) -> Engine {
-        // Another epoch than the word shows, so that the first reading is not skipped.
-        let seen = AtomicU64::new(epoch.read().wrapping_sub(1));
+        // Another word than the store shows, so that the first reading is not skipped.
+        let seen = AtomicU64::new(store.changed().wrapping_sub(1));
         Engine {
             clock,
             store,
             table,
             ledgers,
-            epoch,
             seen,
             reading: Mutex::default(),
             begun: AtomicU64::new(0),
@@ -72,7 +68,7 @@ impl Engine {
     /// Does the table show every change, and are the words right for this day?
     #[inline]
     pub(crate) fn is_current(&self, ledger: &Ledger, day: u32) -> bool {
-        self.epoch.read() == self.seen.load(Ordering::Acquire) && ledger.books.is_open(day)
+        self.store.changed() == self.seen.load(Ordering::Acquire) && ledger.books.is_open(day)
     }
 
     /// May a key that is not in the table be one that could not be read?
@@ -124,7 +120,7 @@ impl Engine {
 
     fn read_changes(&self) -> Result<(), StoreError> {
         // Before the store is read: what is raised while it is read is read again.
-        let epoch = self.epoch.read();
+        let word = self.store.changed();
         let known = self.table.version();
         if self.store.version()? != known {
             let changes = self.store.changes_after(known)?;
@@ -139,7 +135,7 @@ impl Engine {
             }
             self.table.apply(changes);
         }
-        self.seen.store(epoch, Ordering::Release);
+        self.seen.store(word, Ordering::Release);
         Ok(())
     }
 

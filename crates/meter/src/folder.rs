@@ -19,10 +19,12 @@ impl Folder {
     pub(crate) fn open(path: &Path) -> Result<Folder, OpenError> {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
         made.map_err(|source| OpenError::File { path: path.to_owned(), source })?;
-        let folder = Folder(path.to_owned());
-        // SQLite would make it readable to all; its side files take its mode.
-        open_shared(&folder.database())?;
-        Ok(folder)
+        Ok(Folder(path.to_owned()))
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
     }
 
     /// The database of accounts, keys and usage.

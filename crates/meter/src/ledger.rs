@@ -120,7 +120,7 @@ impl Ledger {
         for batch in changed.chunks(BATCH) {
             let row = |row: &LiveRow| UsageRow { name: row.name, units: row.units };
             let rows: Vec<_> = batch.iter().map(|(_, live)| row(live)).collect();
-            store.record(self.service, &rows)?;
+            store.record(self.service, self.file.replica(), &rows)?;
             for (slot, row) in batch {
                 let past = Recorded { units: row.units, unchanged_since: now.mono };
                 recorded.insert(*slot, past);
@@ -149,7 +149,8 @@ impl Ledger {
             if let Slot::Row(row) = self.file.read(slot)
                 && row.unsettled
             {
-                self.file.settle(slot, store.recorded(self.service, row.name)?);
+                self.file
+                    .settle(slot, store.recorded(self.service, self.file.replica(), row.name)?);
             }
             match self.file.read(slot) {
                 Slot::Row(row) => rows.push((slot, row)),
@@ -223,7 +224,7 @@ impl Places {
         store: &dyn Store,
     ) -> Result<(), StoreError> {
         let Some(other) = self.slot_by_name.insert(row.name, slot) else { return Ok(()) };
-        let recorded = store.recorded(service, row.name)?;
+        let recorded = store.recorded(service, file.replica(), row.name)?;
         for slot in [slot, other] {
             file.settle(slot, recorded);
         }

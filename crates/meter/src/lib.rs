@@ -27,11 +27,13 @@ mod permit;
 mod place;
 mod plan;
 mod presented;
+mod replica;
 mod scope;
 mod secret;
 mod service;
 mod sqlite;
 mod standing;
+mod storage;
 mod store;
 mod table;
 mod tally;
@@ -54,11 +56,13 @@ pub use plan::{
     PlanError, Plans,
 };
 pub use presented::presented_key;
+pub use replica::Replica;
 pub use scope::{ScopeError, Scopes};
 pub use secret::ApiKey;
 pub use service::Service;
 pub use standing::Standing;
+pub use storage::Storage;
 pub use store::{
-    Account, AccountChange, AccountRef, ChainName, Changes, Key, KeyChange, NewAccount, NewKey,
-    RowName, Store, StoreError, Total, UsageRow,
+    Account, AccountChange, AccountRef, ChainName, Changes, CountedRow, Key, KeyChange, NewAccount,
+    NewKey, RowName, Store, StoreError, Total, UsageRow,
 };

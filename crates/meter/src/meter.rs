@@ -12,16 +12,14 @@ use chain::Chain;
 use tokio::sync::Mutex;
 
 use crate::engine::Engine;
-use crate::epoch::Epoch;
-use crate::folder::Folder;
 use crate::keeper::Keeper;
 use crate::ledger::Ledger;
 use crate::permit::{Asked, admit};
 use crate::place::Place;
 use crate::plan::Offer;
 use crate::secret::digest_of;
-use crate::sqlite::Sqlite;
-use crate::store::{Store, StoreError};
+use crate::storage::Storage;
+use crate::store::StoreError;
 use crate::table::{KeyEntry, Table};
 use crate::throttle::Throttle;
 use crate::{Caller, Clock, Denial, Now, OpenError, Permit, Plans, Reason, Service};
@@ -37,16 +35,25 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Opens the store in a folder, locks it for these services and recomputes their counters
-    /// from the usage rows. Blocks; a background thread of its own keeps the store from then on.
+    /// Opens everything in one folder: [`Meter::over`] of [`Storage::embedded`].
     pub fn open(
         dir: &Path,
         services: &[Service],
         plans: Plans,
         clock: Clock,
     ) -> Result<Arc<Meter>, OpenError> {
-        let folder = Folder::open(dir)?;
-        let store: Box<dyn Store> = Box::new(Sqlite::open(&folder.database())?);
+        Meter::over(Storage::embedded(dir)?, services, plans, clock)
+    }
+
+    /// Takes these services in the folder of a storage and recomputes their counters from the usage
+    /// rows. Blocks; a background thread of its own keeps the store from then on.
+    pub fn over(
+        storage: Storage,
+        services: &[Service],
+        plans: Plans,
+        clock: Clock,
+    ) -> Result<Arc<Meter>, OpenError> {
+        let Storage { folder, store } = storage;
         let mut ledgers = [None, None];
         for service in services {
             if ledgers[service.place()].is_none() {
@@ -54,11 +61,10 @@ impl Meter {
                 ledgers[service.place()] = Some(Arc::new(ledger));
             }
         }
-        let epoch = Epoch::open(&folder.epoch())?;
-        let engine = Arc::new(Engine::new(clock, store, Table::new(plans), ledgers, epoch));
+        let engine = Arc::new(Engine::new(clock, store, Table::new(plans), ledgers));
         engine.catch_up()?;
         let keeper = Keeper::start(Arc::clone(&engine))
-            .map_err(|source| OpenError::File { path: dir.to_owned(), source })?;
+            .map_err(|source| OpenError::File { path: folder.path().to_owned(), source })?;
         Ok(Arc::new(Meter {
             keeper: Some(keeper),
             engine,
@@ -114,8 +120,11 @@ impl Meter {
     /// Charges tokens and units of a request before its work, or says why not. A request that is
     /// refused consumes nothing. `tokens` is the number of its calls, `units` of those that count
     /// against the quotas (decision B7).
+    ///
+    /// It waits for nothing where all counters are of this process: its future is ready when it is
+    /// first asked. A bucket that several processes share is the only thing to wait for.
     #[inline]
-    pub fn admit(
+    pub async fn admit(
         &self,
         caller: &Caller,
         chain: &'static Chain,
@@ -134,13 +143,13 @@ impl Meter {
 
     /// Takes one token of a request that is work before it can be admitted. What is charged in the
     /// end takes one less.
-    pub fn prepay(&self, caller: &Caller, place: &mut Place) -> Result<(), Denial> {
+    pub async fn prepay(&self, caller: &Caller, place: &mut Place) -> Result<(), Denial> {
         place.prepay(caller, self.engine.clock.now())
     }
 
     /// As [`Meter::admit`], for a request that has its place.
     #[inline]
-    pub fn admit_in(
+    pub async fn admit_in(
         &self,
         caller: &Caller,
         place: Place,
@@ -155,7 +164,7 @@ impl Meter {
 
     /// The same as [`Meter::admit`] for a request that names a chain which is not served; in the usage it stands
     /// under `-`.
-    pub fn admit_elsewhere(
+    pub async fn admit_elsewhere(
         &self,
         caller: &Caller,
         tokens: u32,

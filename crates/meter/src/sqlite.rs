@@ -2,7 +2,8 @@
 //!
 //! The only place that knows SQL. One connection writes, one reads, so that a reader never waits
 //! for a disk; other processes may use the file at the same time. Invariant: a change and the
-//! raised version are one transaction, synced to disk before it returns.
+//! raised version are one transaction, synced to disk before it returns, and the epoch is raised
+//! after that.
 
 use std::ops::Range;
 use std::path::Path;
@@ -11,11 +12,13 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
+use crate::epoch::Epoch;
+use crate::folder::{Folder, open_shared};
 use crate::store::{
-    Account, AccountChange, AccountRef, ChainName, Changes, Key, KeyChange, NewAccount, NewKey,
-    RowName, Store, StoreError, Total, UsageRow,
+    Account, AccountChange, AccountRef, ChainName, Changes, CountedRow, Key, KeyChange, NewAccount,
+    NewKey, RowName, Store, StoreError, Total, UsageRow,
 };
-use crate::{Scopes, Service, Utc};
+use crate::{OpenError, Replica, Scopes, Service, Utc};
 
 mod schema;
 mod seal;
@@ -31,14 +34,24 @@ const KEY: &str = "id, account, digest, prefix, label, daily_cap, expires_at, re
 pub(crate) struct Sqlite {
     writer: Mutex<Connection>,
     reader: Mutex<Connection>,
+    epoch: Epoch,
 }
 
 impl Sqlite {
-    /// Opens the file, making it if it is not there.
-    pub(crate) fn open(path: &Path) -> Result<Sqlite, StoreError> {
+    /// Opens the database of a folder, making it if it is not there.
+    pub(crate) fn open(folder: &Folder) -> Result<Sqlite, OpenError> {
+        // SQLite would make it readable to all; its side files take its mode.
+        let path = folder.database();
+        open_shared(&path)?;
+        let (writer, reader) = Sqlite::connections(&path)?;
+        let epoch = Epoch::open(&folder.epoch())?;
+        Ok(Sqlite { writer: Mutex::new(writer), reader: Mutex::new(reader), epoch })
+    }
+
+    fn connections(path: &Path) -> Result<(Connection, Connection), StoreError> {
         let mut writer = connect(path)?;
         schema::prepare(&mut writer)?;
-        Ok(Sqlite { writer: Mutex::new(writer), reader: Mutex::new(connect(path)?) })
+        Ok((writer, connect(path)?))
     }
 
     fn reader(&self) -> MutexGuard<'_, Connection> {
@@ -63,6 +76,7 @@ impl Sqlite {
         )?;
         let changed = change(&transaction, version)?;
         transaction.commit()?;
+        self.epoch.raise();
         Ok(changed)
     }
 }
@@ -83,6 +97,11 @@ impl Store for Sqlite {
 
     fn version(&self) -> Result<u64, StoreError> {
         meta(&self.reader(), "version")
+    }
+
+    #[inline]
+    fn changed(&self) -> u64 {
+        self.epoch.read()
     }
 
     fn changes_after(&self, version: u64) -> Result<Changes, StoreError> {
@@ -198,13 +217,18 @@ impl Store for Sqlite {
         })
     }
 
-    fn record(&self, service: Service, rows: &[UsageRow]) -> Result<(), StoreError> {
+    fn record(
+        &self,
+        service: Service,
+        replica: Replica,
+        rows: &[UsageRow],
+    ) -> Result<(), StoreError> {
         let mut writer = self.writer();
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         {
             let mut upsert = transaction.prepare_cached(
-                "INSERT INTO usage (account, key, service, chain, hour, units)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                "INSERT INTO usage (account, key, service, chain, hour, replica, units)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
                  ON CONFLICT DO UPDATE SET units = excluded.units",
             )?;
             for UsageRow { name, units } in rows {
@@ -214,6 +238,7 @@ impl Store for Sqlite {
                     service.as_str(),
                     name.chain.as_str(),
                     name.hour,
+                    replica.number().cast_signed(),
                     units.cast_signed(),
                 ])?;
             }
@@ -221,11 +246,17 @@ impl Store for Sqlite {
         Ok(transaction.commit()?)
     }
 
-    fn recorded(&self, service: Service, row: RowName) -> Result<u64, StoreError> {
+    fn recorded(
+        &self,
+        service: Service,
+        replica: Replica,
+        row: RowName,
+    ) -> Result<u64, StoreError> {
         let reader = self.reader();
         let mut select = reader.prepare_cached(
             "SELECT units FROM usage
-             WHERE account = ?1 AND key = ?2 AND service = ?3 AND chain = ?4 AND hour = ?5",
+             WHERE account = ?1 AND key = ?2 AND service = ?3 AND chain = ?4 AND hour = ?5
+                 AND replica = ?6",
         )?;
         let name = params![
             row.account.cast_signed(),
@@ -233,14 +264,15 @@ impl Store for Sqlite {
             service.as_str(),
             row.chain.as_str(),
             row.hour,
+            replica.number().cast_signed(),
         ];
         let units: Option<i64> = select.query_row(name, |row| row.get(0)).optional()?;
         Ok(units.unwrap_or(0).cast_unsigned())
     }
 
-    fn usage(&self, account: u64, from_hour: u32) -> Result<Vec<(Service, UsageRow)>, StoreError> {
-        let sql = "SELECT account, key, service, chain, hour, units FROM usage
-                   WHERE account = ?1 AND hour >= ?2 ORDER BY hour, key, service, chain";
+    fn usage(&self, account: u64, from_hour: u32) -> Result<Vec<CountedRow>, StoreError> {
+        let sql = "SELECT account, key, service, chain, hour, units, replica FROM usage
+                   WHERE account = ?1 AND hour >= ?2 ORDER BY hour, key, service, chain, replica";
         let rows = all(&self.reader(), sql, params![account.cast_signed(), from_hour], usage_row)?;
         // A service or chain that this program does not know is left out, not an error.
         Ok(rows.into_iter().flatten().collect())
@@ -344,7 +376,7 @@ fn key(row: &rusqlite::Row<'_>) -> rusqlite::Result<Key> {
     })
 }
 
-fn usage_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<(Service, UsageRow)>> {
+fn usage_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<CountedRow>> {
     let service = Service::from_name(&row.get::<_, String>(2)?);
     let chain = ChainName::new(&row.get::<_, String>(3)?);
     let (Some(service), Some(chain)) = (service, chain) else { return Ok(None) };
@@ -354,7 +386,11 @@ fn usage_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<(Service, Usage
         key: row.get::<_, i64>(1)?.cast_unsigned(),
         chain,
     };
-    Ok(Some((service, UsageRow { name, units: row.get::<_, i64>(5)?.cast_unsigned() })))
+    Ok(Some(CountedRow {
+        service,
+        replica: Replica::from_number(row.get::<_, i64>(6)?.cast_unsigned()),
+        row: UsageRow { name, units: row.get::<_, i64>(5)?.cast_unsigned() },
+    }))
 }
 
 fn time(secs: i64) -> Utc {

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::{Scopes, Service, Utc};
+use crate::{Replica, Scopes, Service, Utc};
 
 /// A database of accounts, keys and usage.
 pub trait Store: Send + Sync + fmt::Debug {
@@ -17,6 +17,10 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// How many changes accounts and keys have seen.
     fn version(&self) -> Result<u64, StoreError>;
+
+    /// A word that is another once accounts or keys may have changed. It is looked at for each
+    /// request, so it costs no more than that; only that it differs means anything.
+    fn changed(&self) -> u64;
 
     /// Accounts and keys as they are now, those that changed after that version; 0 asks for all.
     fn changes_after(&self, version: u64) -> Result<Changes, StoreError>;
@@ -52,16 +56,22 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Adds a key and ends another at a time, in one step.
     fn replace_key(&self, old: u64, ends_at: Utc, new: &NewKey) -> Result<Key, StoreError>;
 
-    /// Writes usage rows with their whole amount; a row that is there is overwritten.
-    fn record(&self, service: Service, rows: &[UsageRow]) -> Result<(), StoreError>;
+    /// Writes usage rows of a replica with their whole amount; a row that is there is overwritten.
+    fn record(
+        &self,
+        service: Service,
+        replica: Replica,
+        rows: &[UsageRow],
+    ) -> Result<(), StoreError>;
 
-    /// Units recorded in one row, 0 if there is none.
-    fn recorded(&self, service: Service, row: RowName) -> Result<u64, StoreError>;
+    /// Units recorded in one row of a replica, 0 if there is none.
+    fn recorded(&self, service: Service, replica: Replica, row: RowName)
+    -> Result<u64, StoreError>;
 
-    /// Rows of an account from that hour on (hours since 1970), oldest first.
-    fn usage(&self, account: u64, from_hour: u32) -> Result<Vec<(Service, UsageRow)>, StoreError>;
+    /// Rows of an account from that hour on (hours since 1970), oldest first, of all replicas.
+    fn usage(&self, account: u64, from_hour: u32) -> Result<Vec<CountedRow>, StoreError>;
 
-    /// Sums of the rows of a range of hours, one for each account and key.
+    /// Sums of the rows of a range of hours over all replicas, one for each account and key.
     fn totals(&self, service: Service, hours: Range<u32>) -> Result<Vec<Total>, StoreError>;
 
     /// The latest hour that has a row.
@@ -267,6 +277,17 @@ pub struct UsageRow {
     pub units: u64,
 }
 
+/// Units that a replica counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CountedRow {
+    /// On which service.
+    pub service: Service,
+    /// Whose row it is.
+    pub replica: Replica,
+    /// What it counts.
+    pub row: UsageRow,
+}
+
 /// Units that a key used in a range of hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Total {
@@ -303,5 +324,7 @@ pub enum StoreError {
     Failed(String),
 }
 
+#[cfg(test)]
+pub(crate) mod exercises;
 #[cfg(test)]
 mod tests;

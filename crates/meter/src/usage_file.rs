@@ -6,7 +6,7 @@
 //! each slot either a whole row or free.
 //!
 //! Header, 512 words in the machine's byte order: mark, format, service, slots a segment,
-//! identity of the store, check. Slot, 8 words: check, account, key, chain (8 bytes ASCII), hour,
+//! identity of the store, number of the replica, check. Slot, 8 words: check, account, key, chain (8 bytes ASCII), hour,
 //! units, two spare. The check word is a hash of what the row counts, never 0.
 //!
 //! Units are one word, a multiple of [`CODE`]: twice the units, and one more while what the store
@@ -23,12 +23,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::folder::open_shared;
 use crate::mapped::Words;
 use crate::store::{ChainName, RowName};
-use crate::{OpenError, Service};
+use crate::{OpenError, Replica, Service};
 
 mod former;
 
 const MARK: u64 = u64::from_le_bytes(*b"PTLUSAGE");
-const FORMAT: u64 = 2;
+const FORMAT: u64 = 3;
 const HEADER_WORDS: usize = 512;
 const SLOT_WORDS: usize = 8;
 /// Slots of a segment: 256 KiB, a multiple of every page size in use.
@@ -56,6 +56,7 @@ const UNITS: usize = 5;
 #[derive(Debug)]
 pub(crate) struct UsageFile {
     path: PathBuf,
+    replica: Replica,
     file: File,
     segments: Box<[OnceLock<Words>]>,
 }
@@ -90,9 +91,11 @@ impl UsageFile {
         let length = fs::metadata(path).map_or(0, |metadata| metadata.len());
         // Nothing was counted in a file that was made but never begun.
         if length == 0 {
-            make(path, service, identity, &[]).map_err(failed)?;
+            let replica = Replica::random().map_err(failed)?;
+            make(path, &header(service, identity, replica), &[]).map_err(failed)?;
         } else if let Some(slots) = former::slots(path, service, identity).map_err(failed)? {
-            make(path, service, identity, &slots).map_err(failed)?;
+            // What it counted was recorded without a number.
+            make(path, &header(service, identity, Replica::FIRST), &slots).map_err(failed)?;
         }
         UsageFile::map(path, service, identity)
     }
@@ -124,7 +127,7 @@ impl UsageFile {
         };
         let header = Words::map(&file, 0, HEADER_WORDS)
             .map_err(|_| foreign("it is no usage file, or was cut short"))?;
-        check_header(&header, service, identity).map_err(foreign)?;
+        let replica = check_header(&header, service, identity).map_err(foreign)?;
         // A file cut within a segment is filled up with free slots.
         let segments = length.saturating_sub(HEADER_BYTES).div_ceil(SEGMENT_BYTES);
         let segments = usize::try_from(segments).unwrap_or(usize::MAX);
@@ -133,6 +136,7 @@ impl UsageFile {
         }
         let file = UsageFile {
             path: path.to_owned(),
+            replica,
             file,
             segments: (0..MOST_SEGMENTS).map(|_| OnceLock::new()).collect(),
         };
@@ -145,6 +149,11 @@ impl UsageFile {
     /// The file's own place, for messages.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whose rows these are.
+    pub(crate) fn replica(&self) -> Replica {
+        self.replica
     }
 
     /// Slots of the segments that are mapped.
@@ -303,9 +312,8 @@ fn decoded(word: u64) -> Option<(u64, bool)> {
 }
 
 /// Writes a new file beside the place and moves it there, so that it is whole or absent.
-fn make(path: &Path, service: Service, identity: u64, slots: &[u64]) -> io::Result<()> {
+fn make(path: &Path, header: &[u64], slots: &[u64]) -> io::Result<()> {
     let fresh = path.with_extension("new");
-    let header = header(FORMAT, service, identity);
     let mut bytes: Vec<u8> = header.iter().flat_map(|word| word.to_ne_bytes()).collect();
     bytes.resize(HEADER_BYTES as usize, 0);
     bytes.extend(slots.iter().flat_map(|word| word.to_ne_bytes()));
@@ -316,26 +324,36 @@ fn make(path: &Path, service: Service, identity: u64, slots: &[u64]) -> io::Resu
     fs::rename(&fresh, path)
 }
 
-fn header(format: u64, service: Service, identity: u64) -> [u64; 6] {
-    let mut words = [MARK, format, service.place() as u64, SEGMENT_SLOTS as u64, identity, 0];
-    words[5] = hash(&words[..5]);
-    words
+fn header(service: Service, identity: u64, replica: Replica) -> Vec<u64> {
+    let segment = SEGMENT_SLOTS as u64;
+    closed(&[MARK, FORMAT, service.place() as u64, segment, identity, replica.number()])
 }
 
-fn check_header(found: &Words, service: Service, identity: u64) -> Result<(), &'static str> {
+/// The words of a header with their check.
+fn closed(words: &[u64]) -> Vec<u64> {
+    let mut header = words.to_vec();
+    header.push(hash(words));
+    header
+}
+
+/// Whose file it is, if it is one of this service and store.
+fn check_header(found: &Words, service: Service, identity: u64) -> Result<Replica, &'static str> {
     let word = |place| found.get(place).map_or(0, |word| word.load(Ordering::Acquire));
-    let found: Vec<u64> = (0..6).map(word).collect();
-    let expected = header(FORMAT, service, identity);
+    let found: Vec<u64> = (0..7).map(word).collect();
+    let replica = Replica::from_number(found[5]);
+    let expected = header(service, identity, replica);
     match () {
         () if found[0] == MARK.swap_bytes() => Err("it comes from a machine of other byte order"),
         () if found[0] != MARK => Err("it is no usage file"),
         () if found[1] > FORMAT => Err("a newer Portolan wrote it"),
-        () if found[5] != hash(&found[..5]) => Err("its header is damaged"),
+        () if former::begins(&found) => {
+            Err("an older Portolan wrote it, and the next start reads it")
+        }
+        () if closed(&found[..6]) != found => Err("its header is damaged"),
         () if found[2] != expected[2] => Err("it counts for the other service"),
         () if found[4] != identity => Err("it belongs to another store"),
-        () if found[1] < FORMAT => Err("an older Portolan wrote it, and the next start reads it"),
         () if found != expected => Err("it has another format"),
-        () => Ok(()),
+        () => Ok(replica),
     }
 }
 

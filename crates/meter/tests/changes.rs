@@ -107,8 +107,8 @@ fn services_of_one_store_run_in_processes_of_their_own() {
         |meter: &Meter, service| block_on(meter.caller(Some(&rig.key), service, HOME, None));
     let by_gateway = caller(&gateway, GATEWAY).unwrap();
     let by_explorer = caller(&explorer, EXPLORER).unwrap();
-    gateway.admit(&by_gateway, btc(), 3, 3).unwrap();
-    explorer.admit(&by_explorer, btc(), 4, 4).unwrap();
+    at_once(gateway.admit(&by_gateway, btc(), 3, 3)).unwrap();
+    at_once(explorer.admit(&by_explorer, btc(), 4, 4)).unwrap();
     // Not this process's service.
     assert_eq!(reason(caller(&gateway, EXPLORER)), (Reason::StoreUnavailable, Some(5)));
     let usage = rig.admin.usage("acme", None).unwrap();

@@ -39,7 +39,7 @@ fn child() {
                 let chain = chain::ALL[number];
                 for round in 0_u64.. {
                     let caller = block_on(meter.caller(Some(key), GATEWAY, HOME, None)).unwrap();
-                    let Ok(mut permit) = meter.admit(&caller, chain, 1, 1) else {
+                    let Ok(mut permit) = at_once(meter.admit(&caller, chain, 1, 1)) else {
                         hands.advance(Duration::from_millis(1));
                         continue;
                     };

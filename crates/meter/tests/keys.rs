@@ -114,7 +114,10 @@ fn chains_and_methods_outside_the_scope_are_refused() {
         let chain = chain::find(slug).unwrap();
         assert_eq!(reason(caller.may_use(chain)), (Reason::ChainNotInPlan, None));
         // Also where the caller forgot to ask.
-        assert_eq!(reason(rig.meter().admit(&caller, chain, 1, 1)).0, Reason::ChainNotInPlan);
+        assert_eq!(
+            reason(at_once(rig.meter().admit(&caller, chain, 1, 1))).0,
+            Reason::ChainNotInPlan
+        );
     }
     caller.may_call("getblockcount").unwrap();
     assert_eq!(reason(caller.may_call("getblock")), (Reason::MethodNotAllowed, None));
@@ -150,7 +153,10 @@ fn an_account_without_a_plan_or_with_a_retired_one_is_refused_by_service() {
         assert_eq!(reason(gateway), (Reason::PlanUnavailable, None));
         let explorer = rig.caller_of(&rig.key, EXPLORER).unwrap();
         assert_eq!(reason(explorer.may_use(btc())), (Reason::ChainNotInPlan, None));
-        assert_eq!(reason(rig.meter().admit(&explorer, btc(), 1, 1)).0, Reason::ChainNotInPlan);
+        assert_eq!(
+            reason(at_once(rig.meter().admit(&explorer, btc(), 1, 1))).0,
+            Reason::ChainNotInPlan
+        );
     };
     // Retired: the configuration names it no more.
     rig.meter().set_plans(Plans::default());
@@ -182,7 +188,7 @@ fn a_changed_plan_counts_for_the_next_request() {
 fn no_debug_output_holds_a_key() {
     let rig = Rig::new(wide(), NOON);
     let caller = rig.caller();
-    let permit = rig.meter().admit(&caller, btc(), 1, 1).unwrap();
+    let permit = at_once(rig.meter().admit(&caller, btc(), 1, 1)).unwrap();
     let shown = format!("{:?} {caller:?} {permit:?} {:?}", rig.meter(), rig.admin);
     assert!(!shown.contains(&rig.key[4..]), "{shown}");
     assert!(!shown.contains("digest"), "{shown}");

@@ -118,7 +118,7 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
             Step::Admit { capped, units } => {
                 let key = if capped { capped_key.as_str() } else { free.reveal() };
                 let caller = rig.caller_of(key, GATEWAY).unwrap();
-                let result = rig.meter().admit(&caller, btc(), units.max(1), units);
+                let result = at_once(rig.meter().admit(&caller, btc(), units.max(1), units));
                 let expected = model.expected(now, capped, u64::from(units));
                 prop_assert_eq!(result.as_ref().map(drop).map_err(|d| d.reason), expected);
                 if let Ok(permit) = result {

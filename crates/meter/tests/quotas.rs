@@ -36,13 +36,14 @@ fn eight_threads_at_a_cap_of_a_thousand_let_exactly_a_thousand_through() {
             let threads: Vec<_> = (0..8)
                 .map(|_| {
                     scope.spawn(|| {
-                        let admit = |_: &usize| match rig.meter().admit(&caller, btc(), 1, 1) {
-                            Ok(_) => true,
-                            Err(denial) => {
-                                assert_eq!(denial.reason, expected);
-                                false
-                            }
-                        };
+                        let admit =
+                            |_: &usize| match at_once(rig.meter().admit(&caller, btc(), 1, 1)) {
+                                Ok(_) => true,
+                                Err(denial) => {
+                                    assert_eq!(denial.reason, expected);
+                                    false
+                                }
+                            };
                         (0..400).filter(admit).count()
                     })
                 })
@@ -205,7 +206,7 @@ fn the_permit_holds_its_place_until_it_is_dropped() {
     }
     // The other service has its own.
     let explorer = rig.caller_of(&rig.key, EXPLORER).unwrap();
-    rig.meter().admit(&explorer, btc(), 40, 40).unwrap();
+    at_once(rig.meter().admit(&explorer, btc(), 40, 40)).unwrap();
 }
 
 #[test]
@@ -218,12 +219,12 @@ fn the_allowance_is_the_accounts_and_per_service() {
     assert_eq!(reason(rig.admit(1, 1)).0, Reason::KeyDailyQuota);
     // Another key of the account shares the day, not the cap.
     let caller = rig.caller_of(other.key.reveal(), GATEWAY).unwrap();
-    let permit = rig.meter().admit(&caller, btc(), 6, 6).unwrap();
+    let permit = at_once(rig.meter().admit(&caller, btc(), 6, 6)).unwrap();
     assert_eq!(permit.standing().daily_remaining, Some(0));
     assert_eq!(permit.standing().key_daily_remaining, None);
     // The explorer knows neither the cap nor what the gateway used.
     let explorer = rig.caller_of(&rig.key, EXPLORER).unwrap();
-    let permit = rig.meter().admit(&explorer, btc(), 9, 9).unwrap();
+    let permit = at_once(rig.meter().admit(&explorer, btc(), 9, 9)).unwrap();
     assert_eq!(permit.standing().daily_remaining, Some(1));
     assert_eq!(permit.standing().key_daily_remaining, None);
     let usage = rig.admin.usage("acme", None).unwrap();

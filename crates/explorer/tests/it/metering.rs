@@ -225,9 +225,9 @@ async fn the_allowance_is_not_the_gateways() {
     let caller = rig.meter.caller(Some(&rig.key), gateway, client, None).await.unwrap();
     let btc = chain::find("btc").unwrap();
     for _ in 0..3 {
-        rig.meter.admit(&caller, btc, 1, 1).unwrap();
+        rig.meter.admit(&caller, btc, 1, 1).await.unwrap();
     }
-    assert!(rig.meter.admit(&caller, btc, 1, 1).is_err());
+    assert!(rig.meter.admit(&caller, btc, 1, 1).await.is_err());
     for left in [2, 1, 0] {
         let answer = rig.get(BLOCK).await;
         assert_eq!(number(&answer, "x-quota-daily-remaining"), Some(left), "{}", answer.text());
@@ -310,7 +310,7 @@ async fn as_many_requests_as_the_plan_allows_are_in_flight() {
     let explorer = meter::Service::Explorer;
     let client = "127.0.0.1".parse().unwrap();
     let caller = rig.meter.caller(Some(&rig.key), explorer, client, None).await.unwrap();
-    let permit = rig.meter.admit(&caller, chain::find("btc").unwrap(), 1, 1).unwrap();
+    let permit = rig.meter.admit(&caller, chain::find("btc").unwrap(), 1, 1).await.unwrap();
     for target in [BLOCK, "/api/v1/btc/block/x", "/api/v1/sol/status"] {
         let answer = rig.get(target).await;
         refused(&answer, 429, "TOO_MANY_CONCURRENT");

@@ -2,7 +2,8 @@
 //!
 //! Live rows are read from the usage files first, recorded ones from the store after: a row that
 //! is moved from one to the other meanwhile is in the store before it leaves the file, so none is
-//! missed; a live row stands for the recorded one of its name, so none counts twice.
+//! missed; a live row stands for the recorded one of its replica and name, so none counts twice. Live rows of
+//! other machines are not seen before they are recorded.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,9 +14,9 @@ use super::AdminError;
 use super::view::{account_id, key_id};
 use crate::clock::first_day_of_month;
 use crate::folder::Folder;
-use crate::store::{Account, RowName, Store};
+use crate::store::{Account, CountedRow, RowName, Store};
 use crate::usage_file::{LiveRow, Slot, UsageFile};
-use crate::{Service, Utc};
+use crate::{Replica, Service, Utc};
 
 /// How often a read that met the recording of new rows is tried again.
 const TRIES: usize = 8;
@@ -57,7 +58,10 @@ pub struct HourView {
     pub units: u64,
 }
 
-type Rows = BTreeMap<(u32, Service, RowName), u64>;
+/// Units of each replica, by hour, service and row.
+type Rows = BTreeMap<(u32, Service, RowName), BTreeMap<Replica, u64>>;
+/// Live rows of the services of this folder.
+type Live = Vec<(Service, Replica, LiveRow)>;
 
 pub(super) fn read(
     folder: &Folder,
@@ -72,16 +76,22 @@ pub(super) fn read(
     let rows = rows(folder, store, account.id, since.min(month.start))?;
     let sum = |service, hours: &Range<u32>| {
         let of = rows.iter().filter(|((hour, of, _), _)| *of == service && hours.contains(hour));
-        of.map(|(_, units)| units).sum()
+        of.map(|(_, units)| sum_of(units)).sum()
     };
     let both = |service| ServiceUsage { today: sum(service, &today), month: sum(service, &month) };
-    let hours = rows.iter().filter(|((hour, ..), units)| *hour >= since && **units > 0);
+    let hours = rows.iter().map(|(name, units)| (name, sum_of(units)));
+    let hours = hours.filter(|((hour, ..), units)| *hour >= since && *units > 0);
     Ok(UsageView {
         account: account_id(account.id),
         gateway: both(Service::Gateway),
         explorer: both(Service::Explorer),
-        hours: hours.map(|((_, service, name), units)| hour(*service, name, *units)).collect(),
+        hours: hours.map(|((_, service, name), units)| hour(*service, name, units)).collect(),
     })
+}
+
+/// Units of one row over its replicas.
+fn sum_of(units: &BTreeMap<Replica, u64>) -> u64 {
+    units.values().sum()
 }
 
 fn hour(service: Service, name: &RowName, units: u64) -> HourView {
@@ -98,12 +108,14 @@ fn rows(folder: &Folder, store: &dyn Store, account: u64, from: u32) -> Result<R
     let mut live = live(folder, store, account, from)?;
     for _ in 0..TRIES {
         let recorded = store.usage(account, from)?;
-        let mut rows: Rows = recorded
-            .into_iter()
-            .map(|(service, row)| ((row.name.hour, service, row.name), row.units))
-            .collect();
-        for (service, row) in &live {
+        let mut rows = Rows::new();
+        for CountedRow { service, replica, row } in recorded {
+            let units = rows.entry((row.name.hour, service, row.name)).or_default();
+            units.insert(replica, row.units);
+        }
+        for (service, replica, row) in &live {
             let units = rows.entry((row.name.hour, *service, row.name)).or_default();
+            let units = units.entry(*replica).or_default();
             *units = if row.unsettled { *units + row.units } else { row.units };
         }
         // A row that was settled between the two reads would have counted twice.
@@ -116,16 +128,11 @@ fn rows(folder: &Folder, store: &dyn Store, account: u64, from: u32) -> Result<R
     Err(AdminError::Store(crate::StoreError::Failed("usage is being recorded".to_owned())))
 }
 
-fn unsettled(live: &[(Service, LiveRow)]) -> impl Iterator<Item = (Service, RowName)> {
-    live.iter().filter(|(_, row)| row.unsettled).map(|(service, row)| (*service, row.name))
+fn unsettled(live: &Live) -> impl Iterator<Item = (Service, RowName)> {
+    live.iter().filter(|(.., row)| row.unsettled).map(|(service, _, row)| (*service, row.name))
 }
 
-fn live(
-    folder: &Folder,
-    store: &dyn Store,
-    account: u64,
-    from: u32,
-) -> Result<Vec<(Service, LiveRow)>, AdminError> {
+fn live(folder: &Folder, store: &dyn Store, account: u64, from: u32) -> Result<Live, AdminError> {
     let identity = store.identity()?;
     let mut live = Vec::new();
     for service in Service::ALL {
@@ -134,7 +141,7 @@ fn live(
         };
         live.extend(file.rows().filter_map(|(_, slot)| match slot {
             Slot::Row(row) if row.name.account == account && row.name.hour >= from => {
-                Some((service, row))
+                Some((service, file.replica(), row))
             }
             _ => None,
         }));

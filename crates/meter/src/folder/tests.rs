@@ -19,5 +19,6 @@ fn a_service_is_held_once_and_the_error_names_the_holder() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder.0), 0o700);
     assert_eq!(mode(&folder.0.join("gateway.lock")), 0o600);
+    drop(crate::sqlite::Sqlite::open(&folder).unwrap());
     assert_eq!(mode(&folder.database()), 0o600);
 }

@@ -19,7 +19,7 @@ struct Rig {
 impl Rig {
     fn new() -> Rig {
         let dir = tempfile::tempdir().unwrap();
-        let store = Sqlite::open(&dir.path().join("portolan.sqlite")).unwrap();
+        let store = Sqlite::open(&Folder::open(dir.path()).unwrap()).unwrap();
         let (clock, hands) = Clock::test(u64::from(HOUR) * 3600);
         Rig { dir, store, clock, hands }
     }
@@ -33,8 +33,13 @@ impl Rig {
         ledger.record(&self.store, self.clock.now()).unwrap();
     }
 
+    /// Over all replicas.
     fn recorded(&self, name: RowName) -> u64 {
-        self.store.recorded(Service::Gateway, name).unwrap()
+        let rows = self.store.usage(name.account, name.hour).unwrap();
+        rows.iter()
+            .filter(|counted| counted.row.name == name)
+            .map(|counted| counted.row.units)
+            .sum()
     }
 
     fn map(&self) -> std::path::PathBuf {

@@ -1,8 +1,10 @@
 //! Making the tables, bringing those of an older version up to date, and refusing files that are
 //! not ours.
 //!
-//! Invariant: a file that another program or a newer version made is left as it is, and one of an
-//! older version is brought up step by step in one transaction.
+//! The number of the schema is SQLite's own `user_version`; files of schemas 1 and 2 have it in
+//! `meta` alone, where programs of that time look, so it stands there too. Invariant: a file that
+//! another program or a newer version made is left as it is, and one of an older version is brought
+//! up step by step in one transaction.
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
@@ -11,8 +13,8 @@ use crate::store::StoreError;
 
 /// What leads from one schema to the next.
 type Step = fn(&Transaction<'_>) -> Result<(), StoreError>;
-/// The steps, from the first schema on.
-const STEPS: [Step; 1] = [seal::begin];
+/// The steps, from the first schema on; a new one is added at the end.
+const STEPS: [Step; 2] = [seal::begin, name_replicas];
 /// The schema that this program reads and writes.
 const SCHEMA: i64 = 1 + STEPS.len() as i64;
 /// "PTLN" in SQLite's file header, which tells our files from others.
@@ -44,10 +46,11 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
 
 /// The schema of a file of ours.
 fn found_schema(connection: &Connection) -> Result<i64, StoreError> {
-    let found: Option<i64> = connection
+    let numbered: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let told: Option<i64> = connection
         .query_row("SELECT value FROM meta WHERE name = 'schema'", [], |row| row.get(0))
         .optional()?;
-    match found {
+    match told.map(|told| told.max(numbered)) {
         Some(found @ 1..=SCHEMA) => Ok(found),
         Some(found) if found > SCHEMA => Err(StoreError::Newer { found, known: SCHEMA }),
         _ => Err(StoreError::Foreign("it says no schema version".to_owned())),
@@ -60,7 +63,14 @@ fn bring_up(transaction: &Transaction<'_>, from: i64) -> Result<(), StoreError> 
     STEPS.iter().skip(taken).try_for_each(|step| step(transaction))?;
     if from < SCHEMA {
         transaction.execute("UPDATE meta SET value = ?1 WHERE name = 'schema'", [SCHEMA])?;
+        transaction.pragma_update(None, "user_version", SCHEMA)?;
     }
+    Ok(())
+}
+
+/// Names usage rows by their replica (schema 3). A primary key cannot be changed in place.
+fn name_replicas(transaction: &Transaction<'_>) -> Result<(), StoreError> {
+    transaction.execute_batch(include_str!("replicas.sql"))?;
     Ok(())
 }
 

@@ -1,160 +1,125 @@
-//! The verbs of the store on a real file.
+//! The verbs of the store on a real file, and files that are no store, or one of former times.
 
 use super::*;
-use crate::secret::ApiKey;
-
-fn at(secs: u64) -> Utc {
-    Utc::from_secs(secs)
-}
+use crate::store::exercises::{at, new_account, new_key};
+use crate::store::{AccountChange, exercises};
 
 fn open() -> (tempfile::TempDir, Sqlite) {
     let dir = tempfile::tempdir().unwrap();
-    let store = Sqlite::open(&dir.path().join("s.sqlite")).unwrap();
+    let store = open_in(dir.path()).unwrap();
     (dir, store)
 }
 
-fn new_account(name: &str) -> NewAccount {
-    NewAccount {
-        name: name.into(),
-        gateway_plan: "Free".into(),
-        explorer_plan: "none".into(),
-        created_at: at(5),
-    }
+fn open_in(dir: &Path) -> Result<Sqlite, OpenError> {
+    Sqlite::open(&Folder::open(dir)?)
 }
 
-fn new_key(account: u64) -> NewKey {
-    let key = ApiKey::generate().unwrap();
-    NewKey {
-        account,
-        digest: key.digest(),
-        prefix: key.prefix().into(),
-        label: None,
-        daily_cap: Some(9),
-        expires_at: None,
-        scopes: Scopes { chains: vec!["btc".into()], ..Scopes::default() },
-        created_at: at(6),
-    }
+fn database(dir: &Path) -> std::path::PathBuf {
+    Folder::database_in(dir)
 }
 
 #[test]
 fn changes_after_a_version_are_those_since_and_no_others() {
-    let (_dir, store) = open();
-    let start = store.version().unwrap();
-    let one = store.add_account(&new_account("one")).unwrap();
-    let two = store.add_account(&new_account("two")).unwrap();
-    let key = store.add_key(&new_key(two.id)).unwrap();
-    let all = store.changes_after(start).unwrap();
-    assert_eq!(all.accounts, [one.clone(), two.clone()]);
-    assert_eq!(all.keys, std::slice::from_ref(&key));
-    assert_eq!(all.version, start + 3);
-
-    let suspend = AccountChange { suspended: Some(true), ..AccountChange::default() };
-    let changed = store.change_account(one.id, &suspend).unwrap().unwrap();
-    assert_eq!(changed, Account { suspended: true, ..one });
-    let since = store.changes_after(all.version).unwrap();
-    assert_eq!((since.accounts, since.keys.len()), (vec![changed], 0));
-    assert_eq!(store.change_account(99, &suspend).unwrap(), None);
+    exercises::changes_after_a_version_are_those_since_and_no_others(&open().1);
 }
 
 #[test]
 fn names_are_unique_and_found() {
-    let (_dir, store) = open();
-    let one = store.add_account(&new_account("one")).unwrap();
-    assert_eq!(
-        store.add_account(&new_account("one")).unwrap_err(),
-        StoreError::NameTaken("one".into())
-    );
-    assert_eq!(store.account(&AccountRef::Name("one".into())).unwrap(), Some(one.clone()));
-    assert_eq!(store.account(&AccountRef::Id(one.id)).unwrap(), Some(one));
-    assert_eq!(store.account(&AccountRef::Name("two".into())).unwrap(), None);
+    exercises::names_are_unique_and_found(&open().1);
 }
 
 #[test]
 fn keys_change_and_are_replaced() {
-    let (_dir, store) = open();
-    let account = store.add_account(&new_account("one")).unwrap().id;
-    let key = store.add_key(&new_key(account)).unwrap();
-    let lifted = store.change_key(key.id, &KeyChange::Cap(None)).unwrap().unwrap();
-    assert_eq!(lifted, Key { daily_cap: None, ..key.clone() });
-    let new = store.replace_key(key.id, at(100), &new_key(account)).unwrap();
-    let old = store.key(key.id).unwrap().unwrap();
-    assert_eq!(old.expires_at, Some(at(100)));
-    store.replace_key(key.id, at(200), &new_key(account)).unwrap();
-    assert_eq!(store.key(key.id).unwrap().unwrap().expires_at, Some(at(100)));
-    assert!(store.change_key(new.id, &KeyChange::Revoke).unwrap().unwrap().revoked);
-    assert_eq!(store.keys(account).unwrap().len(), 3);
-    assert_eq!(store.change_key(99, &KeyChange::Revoke).unwrap(), None);
-    assert!(store.add_key(&new_key(99)).is_err());
+    exercises::keys_change_and_are_replaced(&open().1);
 }
 
 #[test]
 fn usage_rows_are_overwritten_and_summed() {
-    let (_dir, store) = open();
-    let name =
-        |key, chain, hour| RowName { hour, account: 1, key, chain: ChainName::new(chain).unwrap() };
-    let row = |key, chain, hour, units| UsageRow { name: name(key, chain, hour), units };
-    let rows = [row(1, "btc", 24, 5), row(1, "xmr", 24, 7), row(2, "btc", 47, 1)];
-    store.record(Service::Gateway, &rows).unwrap();
-    store.record(Service::Gateway, &[row(1, "btc", 24, 6), row(1, "btc", 48, 9)]).unwrap();
-    store.record(Service::Explorer, &[row(1, "btc", 24, 100)]).unwrap();
-    let totals = store.totals(Service::Gateway, 24..48).unwrap();
-    let total = |key, units| Total { account: 1, key, units };
-    assert_eq!(totals, [total(1, 13), total(2, 1)]);
-    assert_eq!(store.recorded(Service::Gateway, name(1, "btc", 24)).unwrap(), 6);
-    assert_eq!(store.recorded(Service::Gateway, name(1, "btc", 25)).unwrap(), 0);
-    assert_eq!(store.last_hour(Service::Gateway).unwrap(), Some(48));
-    assert_eq!(store.usage(1, 47).unwrap().len(), 2);
-    assert_eq!(store.usage(2, 0).unwrap().len(), 0);
+    exercises::usage_rows_are_overwritten_and_summed(&open().1);
 }
 
 #[test]
 fn foreign_newer_and_damaged_files_are_refused_with_clear_text() {
     let dir = tempfile::tempdir().unwrap();
-    let text = |path: &Path| Sqlite::open(path).unwrap_err().to_string();
+    let text = |dir: &Path| open_in(dir).unwrap_err().to_string();
+    let folder = |name: &str| {
+        let folder = dir.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        folder
+    };
 
-    let garbage = dir.path().join("garbage");
-    std::fs::write(&garbage, "not a database at all, but long enough to look like one").unwrap();
+    let garbage = folder("garbage");
+    std::fs::write(database(&garbage), "not a database at all, but long enough to look like one")
+        .unwrap();
     assert!(text(&garbage).contains("no SQLite file"), "{}", text(&garbage));
-    assert!(std::fs::read(&garbage).unwrap().starts_with(b"not a database"));
+    assert!(std::fs::read(database(&garbage)).unwrap().starts_with(b"not a database"));
 
-    let other = dir.path().join("other");
-    Connection::open(&other).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+    let other = folder("other");
+    Connection::open(database(&other)).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
     assert!(text(&other).contains("another program"), "{}", text(&other));
 
-    let newer = dir.path().join("newer");
-    drop(Sqlite::open(&newer).unwrap());
-    let raise = "UPDATE meta SET value = 99 WHERE name = 'schema'";
-    Connection::open(&newer).unwrap().execute_batch(raise).unwrap();
-    assert!(text(&newer).contains("newer Portolan"), "{}", text(&newer));
+    // As later programs say it, and as the first ones did.
+    for raise in ["PRAGMA user_version = 99", "UPDATE meta SET value = 99 WHERE name = 'schema'"] {
+        let newer = tempfile::tempdir().unwrap();
+        drop(open_in(newer.path()).unwrap());
+        Connection::open(database(newer.path())).unwrap().execute_batch(raise).unwrap();
+        let text = text(newer.path());
+        assert!(text.contains("schema 99") && text.contains("newer Portolan"), "{text}");
+    }
 }
 
 #[test]
 fn two_processes_may_make_the_same_store() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("s.sqlite");
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4)
-            .map(|_| scope.spawn(|| Sqlite::open(&path).unwrap().identity().unwrap()))
+            .map(|_| scope.spawn(|| open_in(dir.path()).unwrap().identity().unwrap()))
             .collect();
         let ids: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
         assert!(ids.windows(2).all(|pair| pair[0] == pair[1]));
     });
 }
 
+/// Makes a file as a program of schema 1 or 2 left it, with an account, a key and two usage rows.
+fn former(dir: &Path, schema: i64) {
+    let mut file = Connection::open(database(dir)).unwrap();
+    let transaction = file.transaction().unwrap();
+    transaction.execute_batch(include_str!("schema.sql")).unwrap();
+    transaction.pragma_update(None, "application_id", 0x5054_4c4e).unwrap();
+    let rows = "INSERT INTO meta VALUES ('schema', 1), ('version', 3), ('identity', 42);
+        INSERT INTO accounts VALUES (7, 'one', 'Pro', 'none', 1, 5, 2);
+        INSERT INTO keys VALUES (9, 7, zeroblob(32), 'ptl_abcdefgh', NULL, 9, NULL, 1, '', 6, 3);
+        INSERT INTO usage VALUES (7, 9, 'gateway', 'btc', 24, 5), (7, 9, 'gateway', 'xmr', 25, 6);";
+    transaction.execute_batch(rows).unwrap();
+    if schema == 2 {
+        seal::begin(&transaction).unwrap();
+        transaction.execute_batch("UPDATE meta SET value = 2 WHERE name = 'schema'").unwrap();
+    }
+    transaction.commit().unwrap();
+}
+
 #[test]
-fn a_store_of_the_first_schema_is_brought_up_with_all_it_holds() {
-    let (dir, store) = open();
-    let account = store.add_account(&new_account("one")).unwrap();
-    let key = store.add_key(&new_key(account.id)).unwrap();
-    drop(store);
-    let path = dir.path().join("s.sqlite");
-    let former = "ALTER TABLE accounts DROP COLUMN seal; ALTER TABLE keys DROP COLUMN seal;
-                  UPDATE meta SET value = 1 WHERE name = 'schema'";
-    Connection::open(&path).unwrap().execute_batch(former).unwrap();
-    for _ in 0..2 {
-        let all = Sqlite::open(&path).unwrap().changes_after(0).unwrap();
-        assert_eq!((all.accounts, all.keys), (vec![account.clone()], vec![key.clone()]));
-        assert_eq!(all.damaged, Vec::<String>::new());
+fn a_store_of_a_former_schema_is_brought_up_with_all_it_holds() {
+    for schema in [1, 2] {
+        let dir = tempfile::tempdir().unwrap();
+        former(dir.path(), schema);
+        for _ in 0..2 {
+            let store = open_in(dir.path()).unwrap();
+            let all = store.changes_after(0).unwrap();
+            assert_eq!(all.damaged, Vec::<String>::new());
+            assert_eq!((all.version, store.identity().unwrap()), (3, 42));
+            let (account, key) = (&all.accounts[0], &all.keys[0]);
+            assert_eq!((account.id, account.name.as_str(), account.suspended), (7, "one", true));
+            assert_eq!((key.id, key.daily_cap, key.revoked), (9, Some(9), true));
+            let usage = store.usage(7, 0).unwrap();
+            let units: Vec<_> = usage.iter().map(|row| (row.replica, row.row.units)).collect();
+            assert_eq!(units, [(Replica::FIRST, 5), (Replica::FIRST, 6)]);
+            let number = |question: &str| {
+                store.reader().query_row(question, [], |row| row.get::<_, i64>(0)).unwrap()
+            };
+            assert_eq!(number("PRAGMA user_version"), 3);
+            assert_eq!(number("SELECT value FROM meta WHERE name = 'schema'"), 3);
+        }
     }
 }
 

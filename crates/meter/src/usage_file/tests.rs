@@ -90,6 +90,7 @@ fn foreign_files_are_refused_with_clear_text() {
         (1, FORMAT + 1, "newer Portolan"),
         (3, 7, "damaged"),
         (5, 0, "damaged"),
+        (6, 0, "damaged"),
     ] {
         let mut bytes = whole.clone();
         bytes[place * 8..place * 8 + 8].copy_from_slice(&value.to_ne_bytes());
@@ -161,32 +162,52 @@ fn no_flipped_bit_of_units_is_taken_for_units() {
     }
 }
 
-#[test]
-fn a_file_of_the_former_format_is_read_once() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("u.map");
-    let file = open(&path).unwrap();
+/// Makes the file at a path one of a former format, with these words of units.
+fn make_former(path: &Path, format: u64, units: &[u64]) {
+    let file = open(path).unwrap();
     file.grow().unwrap();
-    for slot in 0..4 {
+    for (slot, units) in (0..).zip(units) {
         file.begin(slot, name(slot.into(), 100));
+        file.store(slot, UNITS, *units);
     }
-    for (slot, former) in [(0, 7), (1, 1 << 63 | 9), (2, 1 << 62)] {
-        file.store(slot, UNITS, former);
-    }
-    file.clear(3);
     drop(file);
-    let mut bytes = fs::read(&path).unwrap();
-    for (place, word) in header(1, Service::Gateway, 42).iter().enumerate() {
+    let mut bytes = fs::read(path).unwrap();
+    let mut header = former::header(format, Service::Gateway, 42);
+    header.push(0);
+    for (place, word) in header.iter().enumerate() {
         bytes[place * 8..place * 8 + 8].copy_from_slice(&word.to_ne_bytes());
     }
-    fs::write(&path, bytes).unwrap();
-    let looked = UsageFile::look(&path, Service::Gateway, 42).unwrap_err().to_string();
-    assert!(looked.contains("older Portolan"), "{looked}");
-    for _ in 0..2 {
-        let file = open(&path).unwrap();
-        assert_eq!(file.len(), SEGMENT_SLOTS);
-        let row = |key, units, unsettled| LiveRow { name: name(key, 100), units, unsettled };
-        assert_eq!(live(&file), [row(0, 7, false), row(1, 9, true)]);
-        assert_eq!(file.rows().filter(|(_, slot)| *slot == Slot::Damaged).count(), 1);
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_file_of_a_former_format_is_read_once_and_keeps_its_rows() {
+    let plain = [7, 1 << 63 | 9, 1 << 62];
+    let coded = [coded(7), coded(9) + UNSETTLED, 1];
+    for (format, units) in [(1, plain), (2, coded)] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("u.map");
+        make_former(&path, format, &units);
+        let looked = UsageFile::look(&path, Service::Gateway, 42).unwrap_err().to_string();
+        assert!(looked.contains("older Portolan"), "{looked}");
+        for _ in 0..2 {
+            let file = open(&path).unwrap();
+            // Rows that were recorded before there were replicas go on.
+            assert_eq!((file.len(), file.replica()), (SEGMENT_SLOTS, Replica::FIRST));
+            let row = |key, units, unsettled| LiveRow { name: name(key, 100), units, unsettled };
+            assert_eq!(live(&file), [row(0, 7, false), row(1, 9, true)]);
+            assert_eq!(file.rows().filter(|(_, slot)| *slot == Slot::Damaged).count(), 1);
+        }
     }
+}
+
+#[test]
+fn a_file_keeps_its_number_and_a_new_one_has_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("u.map");
+    let number = open(&path).unwrap().replica();
+    assert_ne!(number, Replica::FIRST);
+    assert_eq!(open(&path).unwrap().replica(), number);
+    fs::remove_file(&path).unwrap();
+    assert_ne!(open(&path).unwrap().replica(), number);
 }

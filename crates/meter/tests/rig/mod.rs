@@ -4,7 +4,9 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use meter::{
     Admin, Caller, Clock, Denial, Hands, KeyOptions, Meter, Permit, PlanConfig, Plans, Reason,
@@ -85,7 +87,7 @@ impl Rig {
 
     pub fn admit(&self, tokens: u32, units: u32) -> Result<Permit, Denial> {
         let caller = self.caller_of(&self.key, GATEWAY)?;
-        self.meter().admit(&caller, btc(), tokens, units)
+        at_once(self.meter().admit(&caller, btc(), tokens, units))
     }
 
     /// Units of today and this month on the gateway, and the sum of today's rows.
@@ -105,6 +107,15 @@ pub fn open(dir: &Path, plans: &Plans, clock: &Clock) -> Arc<Meter> {
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(future)
+}
+
+/// What a future that waits for nothing gives when it is first asked.
+pub fn at_once<T>(future: impl Future<Output = T>) -> T {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(future).poll(&mut context) {
+        Poll::Ready(done) => done,
+        Poll::Pending => panic!("it waits"),
+    }
 }
 
 pub fn reason<T: std::fmt::Debug>(result: Result<T, Denial>) -> (Reason, Option<u64>) {

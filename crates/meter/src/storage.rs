@@ -1,0 +1,29 @@
+//! Where a meter keeps what it keeps: the folder of this machine and the store of accounts, keys
+//! and recorded usage.
+//!
+//! The folder has the usage files of the services that are counted here, whatever the store is.
+//! Leaves opening the ledgers to the meter. Invariant: the store of a `Storage` is of the schema that
+//! this program writes.
+
+use std::path::Path;
+
+use crate::OpenError;
+use crate::folder::Folder;
+use crate::sqlite::Sqlite;
+use crate::store::Store;
+
+/// An open store and the folder beside it.
+#[derive(Debug)]
+pub struct Storage {
+    pub(crate) folder: Folder,
+    pub(crate) store: Box<dyn Store>,
+}
+
+impl Storage {
+    /// Everything in one folder, the store being a SQLite file in it; made where it is not there.
+    pub fn embedded(dir: &Path) -> Result<Storage, OpenError> {
+        let folder = Folder::open(dir)?;
+        let store = Box::new(Sqlite::open(&folder)?);
+        Ok(Storage { folder, store })
+    }
+}
