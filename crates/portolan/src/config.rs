@@ -124,7 +124,9 @@ impl Config {
         let served = |chain: &&'static Chain| {
             let config = self.chain.get(chain.slug)?;
             let served = config.served(chain, &self.nodes);
-            Some(served.expect("checked when the configuration was read"))
+            let served = served.expect("checked when the configuration was read");
+            let explorer = served.explorer && self.explorer.serves(chain.slug);
+            Some(Served { explorer, ..served })
         };
         ::chain::ALL.iter().filter_map(served).collect()
     }

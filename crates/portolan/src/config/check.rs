@@ -174,6 +174,33 @@ impl Config {
             }
             check_nodes(slug, config, &mut urls)?;
         }
+        self.check_explored()
+    }
+
+    /// Whoever names a chain wants it served, so one that cannot be is an error.
+    fn check_explored(&self) -> Result<(), Problem> {
+        let Some(chains) = &self.explorer.chains else { return Ok(()) };
+        if chains.is_empty() {
+            let text = "names no chain; leave it out for all, or the explorer by --only gateway";
+            return Err(problem("explorer.chains", text));
+        }
+        for (place, slug) in chains.iter().enumerate() {
+            let at = || format!("explorer.chains[{place}]");
+            if chains[..place].contains(slug) {
+                return Err((at(), format!("{slug:?} is there twice")));
+            }
+            let Some(config) = self.chain.get(slug) else {
+                let known = chain::ALL.iter().map(|chain| chain.slug);
+                let text = match chain::find(slug) {
+                    Some(_) => format!("[chain.{slug}] is not configured"),
+                    None => nearest("chain", slug, known),
+                };
+                return Err((at(), text));
+            };
+            if !config.explorer {
+                return Err((at(), format!("chain.{slug}.explorer says false")));
+            }
+        }
         Ok(())
     }
 }

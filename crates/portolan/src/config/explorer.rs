@@ -21,6 +21,9 @@ pub struct ExplorerConfig {
     pub tls_cert: Option<PathBuf>,
     /// PEM file of its private key.
     pub tls_key: Option<PathBuf>,
+    /// The chains that this process serves and keeps indexes of, by slug. Default: all that are
+    /// configured, but for those that say `explorer = false`.
+    pub chains: Option<Vec<String>>,
     /// Web pages that may call it from a browser; `*` is any.
     pub cors_origins: Vec<String>,
     /// Networks of proxies whose `X-Forwarded-For` is believed.
@@ -56,6 +59,7 @@ impl Default for ExplorerConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], 8490)),
             tls_cert: None,
             tls_key: None,
+            chains: None,
             cors_origins: vec!["*".into()],
             trusted_proxies: settings.trusted_proxies,
             max_connections: None,
@@ -93,6 +97,11 @@ impl ExplorerConfig {
         listen::Limits { max_connections: most.min(allowed), ..defaults }
     }
 
+    /// Returns whether this process serves that chain, if the chain's own section lets it.
+    pub fn serves(&self, slug: &str) -> bool {
+        self.chains.as_ref().is_none_or(|chains| chains.iter().any(|chain| chain == slug))
+    }
+
     /// Returns how its indexes are kept at the tip.
     pub fn sync(&self) -> SyncOptions {
         SyncOptions {
@@ -109,3 +118,6 @@ impl ExplorerConfig {
         Memory::new(self.cache_mb << 20, self.write_buffer_mb << 20)
     }
 }
+
+#[cfg(test)]
+mod tests;
