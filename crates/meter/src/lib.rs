@@ -60,6 +60,7 @@ pub use replica::Replica;
 pub use scope::{ScopeError, Scopes};
 pub use secret::ApiKey;
 pub use service::Service;
+pub use sqlite::sqlite_version;
 pub use standing::Standing;
 pub use storage::Storage;
 pub use store::{

@@ -29,6 +29,11 @@ const ACCOUNT: &str = "id, name, gateway_plan, explorer_plan, suspended, created
 const KEY: &str = "id, account, digest, prefix, label, daily_cap, expires_at, revoked, scopes, \
                    created_at";
 
+/// The version of the engine under the store, such as `3.50.4`.
+pub fn sqlite_version() -> &'static str {
+    rusqlite::version()
+}
+
 /// Accounts, keys and usage in a SQLite file.
 #[derive(Debug)]
 pub(crate) struct Sqlite {

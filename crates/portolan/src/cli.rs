@@ -4,14 +4,17 @@
 
 pub(crate) mod account;
 pub(crate) mod check;
+pub(crate) mod completions;
 pub(crate) mod index;
 pub(crate) mod key;
+pub(crate) mod manual;
 pub mod methods;
 pub(crate) mod output;
 pub(crate) mod plan;
 pub(crate) mod store;
 mod time;
 pub(crate) mod usage;
+pub(crate) mod version;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -72,7 +75,7 @@ pub enum Command {
         /// The chain, such as btc [default: all]
         chain: Option<String>,
     },
-    /// Indexes of the explorer: sizes, audit, rebuild, backup
+    /// Indexes of the explorer: sizes, audit, rebuild, backup, export, import
     #[command(subcommand)]
     Index(IndexCommand),
     /// What an account used, in units, UTC
@@ -80,6 +83,29 @@ pub enum Command {
         after_help = "Examples:\n  portolan usage lab\n  portolan usage acc_1 --since 2026-11-01 --json\n  portolan usage lab --since 24h"
     )]
     Usage(UsageArgs),
+    /// Which program this is, for which machine, on which engines
+    #[command(after_help = "Example:\n  portolan version --json")]
+    Version,
+    /// The manual page of the program or of a command
+    #[command(
+        after_help = "Examples:\n  portolan manual | man -l -\n  portolan manual key add | man -l -\n  portolan manual --to /usr/local/share/man/man1"
+    )]
+    Manual {
+        /// The command, such as `key add` [default: the program]
+        #[arg(value_name = "COMMAND", conflicts_with = "to")]
+        words: Vec<String>,
+        /// Write the pages of all commands into this folder instead
+        #[arg(long, value_name = "DIR")]
+        to: Option<PathBuf>,
+    },
+    /// What a shell needs to complete the words of this command line
+    #[command(
+        after_help = "Examples:\n  portolan completions bash > /etc/bash_completion.d/portolan\n  portolan completions zsh > \"${fpath[1]}/_portolan\"\n  portolan completions fish > ~/.config/fish/completions/portolan.fish"
+    )]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
 }
 
 /// `portolan demo`.

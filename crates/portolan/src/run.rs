@@ -11,7 +11,10 @@ use serde_json::json;
 
 use crate::cli::output::{Output, complain};
 use crate::cli::store::Whereabouts;
-use crate::cli::{AccountCommand, Cli, Command, account, check, index, key, methods, plan, usage};
+use crate::cli::{
+    AccountCommand, Cli, Command, account, check, completions, index, key, manual, methods, plan,
+    usage, version,
+};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::{demo, serve};
@@ -40,8 +43,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn carry_out(cli: &Cli) -> Result<ExitCode, Failure> {
     let output = Output { json: cli.json };
-    if let Command::Demo(args) = &cli.command {
-        return demo::run(args, cli.config.as_deref(), output);
+    // None of these looks at a configuration, so none stumbles over one.
+    match &cli.command {
+        Command::Demo(args) => return demo::run(args, cli.config.as_deref(), output),
+        Command::Version => return version::run(output),
+        Command::Manual { words, to } => return manual::run(words, to.as_deref(), output),
+        Command::Completions { shell } => return completions::run(*shell, output),
+        _ => {}
     }
     let variables = variables()?;
     let create =
@@ -49,7 +57,10 @@ fn carry_out(cli: &Cli) -> Result<ExitCode, Failure> {
     let whereabouts = Whereabouts::of(cli.config.as_deref(), &variables, create);
     let config = Config::load(cli.config.as_deref(), variables)?;
     match &cli.command {
-        Command::Demo(_) => {}
+        Command::Demo(_)
+        | Command::Version
+        | Command::Manual { .. }
+        | Command::Completions { .. } => {}
         Command::Serve(args) => return serve::run(cli.config.as_deref(), config, &args.only),
         Command::Check => return check::run(&config, output),
         Command::Index(command) => return index::run(&config, command, output),
