@@ -308,6 +308,26 @@ pub enum IndexCommand {
         #[arg(long, value_name = "DIR")]
         to: PathBuf,
     },
+    /// Send an index to standard output, while a server runs or not
+    #[command(
+        after_help = "Examples:\n  portolan index export btc | zstd > btc.tar.zst\n  portolan index export btc | ssh other sudo -u portolan portolan -c /etc/portolan/portolan.toml index import btc\n\nThe stream is a tar archive, whole at one block, with checksums."
+    )]
+    Export {
+        /// The chain, such as btc
+        chain: String,
+    },
+    /// Take an index from standard input, as `export` sends it
+    #[command(
+        after_help = "Example:\n  zstd -d < btc.tar.zst | portolan index import btc\n\nWhat is cut off, damaged, or of another chain, network or format is refused and leaves nothing\nbehind. It follows the node from the block that it was sent at."
+    )]
+    Import {
+        /// The chain, such as btc
+        chain: String,
+        /// Take the place of the index that is there; a running server takes the new one at its
+        /// next start
+        #[arg(long)]
+        replace: bool,
+    },
 }
 
 /// `portolan usage`.

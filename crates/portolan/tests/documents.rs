@@ -125,7 +125,7 @@ fn operators_are_told_of_every_command_of_an_index() {
         let call = format!("portolan index {} btc", name.to_lowercase());
         if told.contains(&call) { Ok(count + 1) } else { Err(call) }
     });
-    assert_eq!(count, Ok(4));
+    assert_eq!(count, Ok(6));
 }
 
 #[test]

@@ -1,11 +1,16 @@
 //! `portolan index`: what a chain's index holds, whether it is right, and how to make it anew.
 //!
-//! Leaves rows to `index`. `info` and `verify` read beside a running server; `backup` asks the
-//! server where one runs; `rebuild` makes a new index beside the old one and puts it in its place
-//! once it is in sync. Invariant: no command takes an index away before another one stands ready.
+//! Leaves rows to `index`. `info` and `verify` read beside a running server; `backup` and `export`
+//! ask the server where one runs; `rebuild` makes a new index beside the old one and puts it in its
+//! place once it is in sync, `import` once it was received. Invariant: no command takes an index away
+//! before another one stands ready.
 
 mod audit;
+mod export;
+mod import;
 mod info;
+mod stream;
+mod workplace;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -34,6 +39,8 @@ pub(crate) fn run(
         IndexCommand::Verify { chain } => audit::verify(config, chain, output),
         IndexCommand::Rebuild { chain } => rebuild(config, chain, output),
         IndexCommand::Backup { chain, to } => backup(config, chain, to, output),
+        IndexCommand::Export { chain } => export::export(config, chain, output),
+        IndexCommand::Import { chain, replace } => import::import(config, chain, *replace, output),
     }
 }
 
@@ -131,21 +138,27 @@ fn backup(config: &Config, slug: &str, to: &Path, output: Output) -> Result<Exit
         let text = "a copy inside the store's folder would go with what it is a copy of";
         return Err(Failure::new(format!("{}: {text}; give another folder", to.display())));
     }
+    copy_to(config, &served, &to)?;
+    let chain = served.chain.slug;
+    let done = Done { chain, folder: to.display().to_string(), in_place: false };
+    output.print(&done, |done| format!("A copy of the index stands in {}.", done.folder))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A copy of an index in a new folder, of which a server is asked that has the index open.
+fn copy_to(config: &Config, served: &Served, to: &Path) -> Result<(), Failure> {
+    let (chain, network, slug) = (served.chain, served.network, served.chain.slug);
     let dir = index_dir(&config.store.dir, slug);
     // Opening would begin an index where there is none.
-    let (holds, _) = AtRest::identities(&dir, served.chain, served.network)
+    let (holds, _) = AtRest::identities(&dir, chain, network)
         .map_err(|error| Failure::new(error.to_string()))?;
     if holds.is_none() {
         return Err(Failure::new(format!("there is no index of {slug} to copy")));
     }
     let memory = Memory::new(8 << 20, 8 << 20);
-    match AtRest::copy(&dir, served.chain, served.network, &memory, &to) {
-        Ok(()) => {}
-        Err(IndexError::InUse { .. }) => control::ask_backup(&config.store.dir, slug, &to)?,
-        Err(error) => return Err(Failure::new(error.to_string())),
+    match AtRest::copy(&dir, chain, network, &memory, to) {
+        Ok(()) => Ok(()),
+        Err(IndexError::InUse { .. }) => control::ask_backup(&config.store.dir, slug, to),
+        Err(error) => Err(Failure::new(error.to_string())),
     }
-    let chain = served.chain.slug;
-    let done = Done { chain, folder: to.display().to_string(), in_place: false };
-    output.print(&done, |done| format!("A copy of the index stands in {}.", done.folder))?;
-    Ok(ExitCode::SUCCESS)
 }
