@@ -108,9 +108,31 @@ impl Monerod {
         exchange(self.rpc_port, self.login.as_ref(), path, body).await
     }
 
+    /// User and password, where it asks for them.
+    pub(crate) fn login(&self) -> Option<&(String, String)> {
+        self.login.as_ref()
+    }
+
+    /// Takes away the last blocks; their transactions wait again. Gives the height of the tip.
+    pub async fn pop_blocks(&self, blocks: u32) -> Result<u64, CallError> {
+        let body = json!({"nblocks": blocks}).to_string();
+        let answer = self.post("/pop_blocks", body.as_bytes()).await?;
+        let said: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        match said["height"].as_u64() {
+            // It tells how many blocks there are.
+            Some(count) if said["status"] == "OK" => Ok(count.saturating_sub(1)),
+            _ => Err(CallError::Refused { status: answer.status, body: answer.text() }),
+        }
+    }
+
     /// Mines blocks, and gives their hashes.
     pub async fn mine(&self, blocks: u32) -> Result<Vec<String>, CallError> {
-        let params = json!({"amount_of_blocks": blocks, "wallet_address": MINER});
+        self.mine_to(MINER, blocks).await
+    }
+
+    /// Mines blocks to an address, which is no subaddress, and gives their hashes.
+    pub async fn mine_to(&self, address: &str, blocks: u32) -> Result<Vec<String>, CallError> {
+        let params = json!({"amount_of_blocks": blocks, "wallet_address": address});
         let mined = self.call("generateblocks", params).await?;
         let hashes = mined["blocks"].as_array().cloned().unwrap_or_default();
         Ok(hashes.iter().filter_map(Value::as_str).map(str::to_owned).collect())
