@@ -9,6 +9,7 @@ pub mod account;
 mod address;
 mod address_params;
 mod blake256;
+mod by_chain;
 mod cacheable;
 mod chain;
 mod chains;
@@ -26,6 +27,7 @@ pub use address::AddressError;
 pub use address_params::{
     AddressParams, BitcoinAddresses, CashAddr, DecredAddresses, MoneroAddresses, ZcashAddresses,
 };
+pub use by_chain::ByChain;
 pub use cacheable::Cacheable;
 pub use chain::{Chain, Dialect, Family};
 pub use chains::{ALL, find};

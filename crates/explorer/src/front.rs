@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use index::ChainIndex;
-use listen::{Cors, InFlight, RequestBody, client_address};
+use listen::{Cors, InFlight, RequestBody, Visit};
 use meter::{Caller, Permit, Service, Standing};
 
 use crate::account;
@@ -22,13 +22,13 @@ use crate::content::Content;
 use crate::encoding::Coding;
 use crate::explorer::{ChainService, Explorer, State};
 use crate::head::{self, Tagged};
+use crate::metrics;
 use crate::path::{self, Path};
 use crate::posted;
 use crate::refusal::{Reason, Refusal};
 use crate::room::{Full, Room, Taken};
 use crate::stream::Stream;
 use crate::utxo;
-use crate::visit::Visit;
 
 /// Answers of fewer bytes are not counted as under way.
 const COUNTED_BYTES: u64 = 4096;
@@ -65,7 +65,7 @@ pub(crate) async fn handle(
     request: Request<RequestBody>,
     peer: IpAddr,
 ) -> Response<Body> {
-    let mut visit = Visit::begin();
+    let mut visit = Visit::begin("explorer");
     let (parts, mut body) = request.into_parts();
     let state = explorer.state();
     let mut response = match preflight(&parts) {
@@ -79,12 +79,11 @@ pub(crate) async fn handle(
         }
     };
     visit.id.stamp(response.headers_mut());
-    state.settings.cors.expose(&parts.headers, response.headers_mut());
-    explorer.counters().answer(visit.chain, response.status(), visit.took());
-    if let (1.., Some(chain), Some(endpoint)) = (visit.units, visit.chain, visit.endpoint) {
-        explorer.counters().request(chain, endpoint);
+    state.settings.clients.cors.expose(&parts.headers, response.headers_mut());
+    if let (1.., Some(chain), Some(endpoint)) = (visit.units, visit.chain, visit.route) {
+        explorer.metrics().request(chain, endpoint);
     }
-    visit.log(response.status());
+    visit.end(explorer.metrics().counters(), response.status());
     response
 }
 
@@ -99,19 +98,19 @@ async fn walk(
 ) -> Result<Answered, Refused> {
     let path = Path::of(&parts.method, parts.uri.path())
         .ok_or_else(|| path::unknown(&parts.method, parts.uri.path()))?;
-    visit.endpoint = Some(path.endpoint);
+    visit.route = Some(path.endpoint.label());
     explorer.serving()?;
-    let client = client_address(&parts.headers, peer, &state.settings.trusted_proxies);
+    let client = state.settings.clients.address(&parts.headers, peer);
     let origin = parts.headers.get(http::header::ORIGIN).and_then(|value| value.to_str().ok());
     let presented = meter::presented_key(&parts.headers, None);
     let caller = explorer.meter().caller(presented, Service::Explorer, client, origin).await?;
-    visit.called_by(&caller);
-    let Some(service) = state.chain(path.slug) else {
+    visit.called_by(caller.account_id(), caller.key_id());
+    let Some(service) = state.chains.find(path.slug) else {
         let permit = explorer.meter().admit_elsewhere(&caller, 1, 1).await?;
         visit.units = 1;
         return Err(charged(state.unknown_chain(path.slug), permit));
     };
-    visit.chain = Some(service.chain);
+    visit.chain = Some(metrics::label(service.chain));
     caller.may_use(service.chain)?;
     let in_flight = explorer.enter(state.settings.max_in_flight)?;
     let permit = admit(explorer, &caller, service, visit).await?;
@@ -229,8 +228,8 @@ async fn answer(answered: Answered, parts: &Parts, state: &State) -> Response<Bo
 fn refuse(explorer: &Explorer, visit: &mut Visit, refused: Refused) -> Response<Body> {
     let Refused { refusal, hold } = refused;
     let Refusal { reason, retry_after_secs, .. } = refusal;
-    visit.reason = Some(reason);
-    explorer.counters().refusal(reason);
+    visit.reason = Some(reason.label());
+    explorer.metrics().refusal(reason);
     let status = reason.status();
     let standing = standing(&hold);
     let mut response = Response::new(Body::new(refusal.body(), hold));

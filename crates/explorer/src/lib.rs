@@ -26,7 +26,6 @@ mod serve;
 mod settings;
 mod stream;
 pub mod utxo;
-mod visit;
 
 pub use body::Body;
 pub use explorer::{ChainService, Explorer};

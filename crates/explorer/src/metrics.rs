@@ -2,11 +2,8 @@
 //!
 //! Leaves how the indexes stand to the program. Invariant: every label comes from a closed set.
 
-use std::time::Duration;
-
 use chain::Chain;
-use http::StatusCode;
-use listen::{Counters, Labels};
+use listen::{Counters, Label, Labels};
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 
 use crate::path::Endpoint;
@@ -72,21 +69,21 @@ impl Metrics {
     }
 
     /// Counts a charged request.
-    pub(crate) fn request(&self, chain: &Chain, endpoint: Endpoint) {
-        let counters = self.chains.get(chain.ordinal).map(|chain| &chain.endpoints);
-        if let Some(counter) = counters.and_then(|counters| counters.get(endpoint as usize)) {
+    pub(crate) fn request(&self, chain: Label, endpoint: Label) {
+        let counters = self.chains.get(chain.place).map(|chain| &chain.endpoints);
+        if let Some(counter) = counters.and_then(|counters| counters.get(endpoint.place)) {
             counter.inc();
         }
     }
 
     /// Counts a refusal.
     pub(crate) fn refusal(&self, reason: Reason) {
-        self.counters.refusal(reason as usize);
+        self.counters.refusal(reason.label());
     }
 
-    /// Counts an answer, and its time where the chain is known.
-    pub(crate) fn answer(&self, chain: Option<&Chain>, status: StatusCode, took: Duration) {
-        self.counters.answer(chain.map(|chain| chain.ordinal), status, took);
+    /// What every service counts.
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// Tells how many bytes of answers are under way.
@@ -97,6 +94,25 @@ impl Metrics {
     /// Tells how many requests are in flight.
     pub(crate) fn set_in_flight(&self, requests: usize) {
         self.counters.set_in_flight(requests);
+    }
+}
+
+/// A chain in metrics and log.
+pub(crate) fn label(chain: &'static Chain) -> Label {
+    Label { place: chain.ordinal, name: chain.slug }
+}
+
+impl Endpoint {
+    /// The endpoint in metrics and log.
+    pub(crate) fn label(self) -> Label {
+        Label { place: self as usize, name: self.name() }
+    }
+}
+
+impl Reason {
+    /// The reason in metrics and log.
+    pub(crate) fn label(self) -> Label {
+        Label { place: self as usize, name: self.row().name }
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use ipnet::IpNet;
-use listen::Cors;
+use listen::Clients;
 
 /// Limits and lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,10 +16,8 @@ pub struct Settings {
     pub max_answer_bytes: u64,
     /// Longest time of a request; 10 s (decision E9).
     pub timeout: Duration,
-    /// Origins of browsers.
-    pub cors: Cors,
-    /// Proxies whose `X-Forwarded-For` is believed.
-    pub trusted_proxies: Vec<IpNet>,
+    /// Browsers and proxies.
+    pub clients: Clients,
 }
 
 impl Default for Settings {
@@ -30,8 +27,7 @@ impl Default for Settings {
             max_reads: 16,
             max_answer_bytes: 512 << 20,
             timeout: Duration::from_secs(10),
-            cors: Cors::Any,
-            trusted_proxies: Vec::new(),
+            clients: Clients::default(),
         }
     }
 }

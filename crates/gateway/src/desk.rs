@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 use http::HeaderMap;
-use listen::RequestBody;
+use listen::{RequestBody, Visit};
 use meter::{Caller, Denial, Permit, Place, Standing};
 use node::Weight;
 
@@ -24,7 +24,6 @@ use crate::metrics::Recalled;
 use crate::refusal::{Echo, Reason, Refusal};
 use crate::rpc::{Answered, Refused};
 use crate::split::{Split, wrapping};
-use crate::visit::Visit;
 
 /// Largest body that monerod takes, in bytes (decision G13).
 const MONEROD_BODY_BYTES: usize = 1_000_000;
@@ -64,7 +63,7 @@ impl<'a> Desk<'a> {
             Err(refusal) => return Err(self.refuse_body(refusal, place).await),
         };
         // Only now: bodies that trickle in must not take the places of other accounts' calls.
-        let in_flight = load.places.enter(settings.max_in_flight).ok_or(Reason::GatewayBusy)?;
+        let in_flight = self.gateway.enter(self.state)?;
         let hold = Hold {
             place: Some(place),
             _in_flight: Some(in_flight),

@@ -1,18 +1,17 @@
 //! The gateway of one process: its meter, its chains and its settings.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use arc_swap::ArcSwap;
-use chain::{Chain, Network, Offered};
-use listen::RequestId;
+use chain::{ByChain, Chain, Network, Offered};
+use listen::{Counted, InFlight, Running};
 use meter::Meter;
 use node::Pool;
+use prometheus::Registry;
 
 use crate::cache::Cache;
 use crate::load::Load;
 use crate::metrics::Metrics;
-use crate::refusal::{Echo, Reason, Refusal};
+use crate::refusal::{Reason, Refusal};
 use crate::settings::Settings;
 
 /// A chain that this operator runs nodes of.
@@ -44,34 +43,24 @@ pub enum Remember {
 
 /// What a reload replaces as a whole.
 pub(crate) struct State {
-    chains: [Option<ChainService>; chain::ALL.len()],
+    pub(crate) chains: ByChain<ChainService>,
     pub(crate) settings: Settings,
 }
 
 impl State {
     fn new(chains: Vec<ChainService>, settings: Settings) -> State {
-        let mut places: [Option<ChainService>; chain::ALL.len()] = Default::default();
-        for service in chains {
-            let place = service.chain.ordinal;
-            places[place] = Some(service);
-        }
-        State { chains: places, settings }
-    }
-
-    /// The chain of that name, compared exactly (decision B17).
-    pub(crate) fn chain(&self, slug: &str) -> Option<&ChainService> {
-        self.chains.get(chain::find(slug)?.ordinal)?.as_ref()
+        let chains = chains.into_iter().map(|service| (service.chain, service)).collect();
+        State { chains, settings }
     }
 }
 
 /// The service behind `POST /v1/rpc/{chain}`.
 pub struct Gateway {
     meter: Arc<Meter>,
-    state: ArcSwap<State>,
+    running: Running<State>,
     load: Arc<Load>,
     cache: Arc<Cache>,
     metrics: Metrics,
-    refusing: AtomicBool,
 }
 
 impl Gateway {
@@ -80,43 +69,32 @@ impl Gateway {
         Gateway {
             meter,
             cache: Cache::new(settings.max_cache_bytes),
-            state: ArcSwap::from_pointee(State::new(chains, settings)),
+            running: Running::new(State::new(chains, settings)),
             load: Arc::default(),
             metrics: Metrics::new(),
-            refusing: AtomicBool::new(false),
         }
     }
 
     /// Replaces chains and settings; requests under way keep what they began with.
     pub fn reload(&self, chains: Vec<ChainService>, settings: Settings) {
         let most = settings.max_cache_bytes;
-        self.state.store(Arc::new(State::new(chains, settings)));
+        self.running.replace(State::new(chains, settings));
         self.cache.renew(most);
     }
 
     /// Makes every further request end with SERVICE_UNAVAILABLE, while the process drains.
     pub fn set_refusing(&self, refusing: bool) {
-        self.refusing.store(refusing, Ordering::Relaxed);
+        self.running.set_refusing(refusing);
     }
 
-    /// What Prometheus is told.
-    pub fn metrics(&self) -> &Metrics {
-        self.metrics.set_in_flight(self.load.places.in_flight());
-        self.metrics.set_remembered(self.cache.bytes(), self.cache.len());
+    /// What it counts.
+    pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
     /// Requests in flight now.
     pub fn in_flight(&self) -> usize {
-        self.load.places.in_flight()
-    }
-
-    /// Id and body of an answer to something that is no HTTP request.
-    pub fn refuse_unreadable(&self) -> (RequestId, bytes::Bytes) {
-        self.metrics.refusal(Reason::InvalidRequest);
-        let refusal =
-            Refusal::saying(Reason::InvalidRequest, "not an HTTP request that can be read");
-        (RequestId::new(), refusal.body(Echo::default()))
+        self.running.in_flight()
     }
 
     pub(crate) fn meter(&self) -> &Meter {
@@ -124,7 +102,7 @@ impl Gateway {
     }
 
     pub(crate) fn state(&self) -> Arc<State> {
-        self.state.load_full()
+        self.running.state()
     }
 
     pub(crate) fn load(&self) -> &Arc<Load> {
@@ -135,12 +113,25 @@ impl Gateway {
         &self.cache
     }
 
+    /// Claims a place for a request in the process (decision G16).
+    pub(crate) fn enter(&self, state: &State) -> Result<InFlight, Refusal> {
+        let place = self.running.enter(state.settings.max_in_flight);
+        place.ok_or_else(|| Reason::GatewayBusy.into())
+    }
+
     pub(crate) fn serving(&self) -> Result<(), Refusal> {
-        if self.refusing.load(Ordering::Relaxed) {
-            Err(Reason::ServiceUnavailable.into())
-        } else {
-            Ok(())
+        match self.running.is_refusing() {
+            true => Err(Reason::ServiceUnavailable.into()),
+            false => Ok(()),
         }
+    }
+}
+
+impl Counted for Gateway {
+    fn registry(&self) -> &Registry {
+        self.metrics.set_in_flight(self.in_flight());
+        self.metrics.set_remembered(self.cache.bytes(), self.cache.len());
+        self.metrics.registry()
     }
 }
 

@@ -33,7 +33,6 @@ mod rpc;
 mod serve;
 mod settings;
 mod split;
-mod visit;
 
 /// The parser of request bodies and the outline of answers, for the benchmark alone.
 #[doc(hidden)]

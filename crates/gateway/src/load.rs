@@ -1,5 +1,5 @@
-//! What the process has on its hands: requests in flight, bytes buffered and bodies that are being
-//! decompressed, each under a cap, of which one account holds at most a quarter (decision G17).
+//! What bodies take up in the process: bytes buffered, of which one account holds at most a quarter
+//! (decision G17), and bodies that are being decompressed, each under a cap.
 //!
 //! Every claim is given back when it is dropped, wherever the request ends.
 
@@ -8,7 +8,6 @@ use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use listen::Places;
 use tokio::sync::Semaphore;
 
 use crate::settings::Settings;
@@ -16,8 +15,6 @@ use crate::settings::Settings;
 /// The counts of one process.
 #[derive(Debug)]
 pub(crate) struct Load {
-    /// Requests in flight.
-    pub(crate) places: Places,
     /// Bodies that may be decompressed at once: half of the processors, so that the other half
     /// serves whatever is sent.
     pub(crate) decompressions: Arc<Semaphore>,
@@ -39,7 +36,6 @@ impl Default for Load {
     fn default() -> Load {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Load {
-            places: Places::default(),
             decompressions: Arc::new(Semaphore::new((processors / 2).max(1))),
             buffered: AtomicUsize::new(0),
             by_account: Mutex::default(),

@@ -1,9 +1,7 @@
 //! What Prometheus is told: counts and times, labelled from closed sets alone (decision B15).
 
-use std::time::Duration;
-
-use http::StatusCode;
-use listen::{Counters, Labels};
+use chain::Chain;
+use listen::{Counters, Label, Labels};
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 
 use crate::refusal::Reason;
@@ -66,7 +64,7 @@ impl Metrics {
         let registry = Registry::new();
         let labels = Labels {
             service: "gateway",
-            reasons: Reason::ALL.iter().map(|reason| label(*reason)).collect(),
+            reasons: Reason::ALL.iter().map(|reason| reason.label().name).collect(),
             chains: chain::ALL.iter().map(|chain| chain.slug).collect(),
             statuses: &STATUSES,
             buckets_secs: &BUCKETS_SECS,
@@ -83,7 +81,7 @@ impl Metrics {
         let recalled = IntCounterVec::new(recalled, &["chain", "result"]);
         let recalled = recalled.expect("the name and labels are valid");
         registry.register(Box::new(recalled.clone())).expect("each name is registered once");
-        let per_chain = |chain: &&'static chain::Chain| PerChain {
+        let per_chain = |chain: &&'static Chain| PerChain {
             methods: chain
                 .methods()
                 .iter()
@@ -116,7 +114,7 @@ impl Metrics {
     }
 
     /// Counts a forwarded call of a method, by its place in the chain's own set.
-    pub(crate) fn call(&self, chain: &chain::Chain, method: Option<usize>) {
+    pub(crate) fn call(&self, chain: &Chain, method: Option<usize>) {
         let Some(per_chain) = self.chains.get(chain.ordinal) else { return };
         method.and_then(|index| per_chain.methods.get(index)).unwrap_or(&per_chain.extra).inc();
     }
@@ -136,12 +134,12 @@ impl Metrics {
 
     /// Counts a refusal of a whole request or of an element.
     pub(crate) fn refusal(&self, reason: Reason) {
-        self.counters.refusal(reason as usize);
+        self.counters.refusal(reason.label());
     }
 
-    /// Counts an answer, and its time where the chain is known.
-    pub(crate) fn answer(&self, chain: Option<&chain::Chain>, status: StatusCode, took: Duration) {
-        self.counters.answer(chain.map(|chain| chain.ordinal), status, took);
+    /// What every service counts.
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// Tells how many requests are in flight.
@@ -156,10 +154,22 @@ fn gauge(registry: &Registry, name: &str, help: &str) -> IntGauge {
     gauge
 }
 
-fn label(reason: Reason) -> &'static str {
-    match reason.row().name {
-        "" => "PATH_NOT_FOUND",
-        name => name,
+/// The one path of the gateway, in the log.
+pub(crate) const RPC: Label = Label { place: 0, name: "rpc" };
+
+/// A chain in metrics and log.
+pub(crate) fn label(chain: &'static Chain) -> Label {
+    Label { place: chain.ordinal, name: chain.slug }
+}
+
+impl Reason {
+    /// The reason in metrics and log.
+    pub(crate) fn label(self) -> Label {
+        let name = match self.row().name {
+            "" => "PATH_NOT_FOUND",
+            name => name,
+        };
+        Label { place: self as usize, name }
     }
 }
 
@@ -171,6 +181,10 @@ impl std::fmt::Debug for Metrics {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use http::StatusCode;
+
     use super::*;
 
     #[test]
@@ -187,7 +201,8 @@ mod tests {
         metrics.call(btc, Some(0));
         metrics.call(btc, Some(9999));
         metrics.refusal(Reason::NodeBusy);
-        metrics.answer(Some(btc), StatusCode::OK, Duration::from_millis(1));
+        let took = Duration::from_millis(1);
+        metrics.counters().answer(Some(label(btc)), StatusCode::OK, took);
         let text =
             prometheus::TextEncoder::new().encode_to_string(&metrics.registry().gather()).unwrap();
         assert!(

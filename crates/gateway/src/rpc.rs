@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
-use listen::{Cors, RequestBody, client_address};
+use listen::{Cors, RequestBody, Visit};
 use meter::{Service, Standing};
 
 use crate::body::{Body, Hold};
@@ -17,8 +17,7 @@ use crate::metrics::Recalled;
 use crate::refusal::{Echo, Reason, Refusal};
 use crate::route::{Route, only_post};
 use crate::settings::Refusals;
-use crate::visit::Visit;
-use crate::{envelope, head};
+use crate::{envelope, head, metrics};
 
 /// A refusal on its way out, with what it holds.
 pub(crate) struct Refused {
@@ -43,7 +42,8 @@ pub(crate) async fn handle(
     request: Request<RequestBody>,
     peer: IpAddr,
 ) -> Response<Body> {
-    let mut visit = Visit::begin();
+    let mut visit = Visit::begin("gateway");
+    visit.route = Some(metrics::RPC);
     let (parts, body) = request.into_parts();
     let state = gateway.state();
     let preflight_here =
@@ -60,11 +60,10 @@ pub(crate) async fn handle(
             Err(refused) => refuse(gateway, &state, &mut visit, refused, &parts),
         }
     };
-    state.settings.cors.expose(&parts.headers, response.headers_mut());
+    state.settings.clients.cors.expose(&parts.headers, response.headers_mut());
     response.body_mut().is_of(visit.id);
     visit.units = response.body().units();
-    gateway.metrics().answer(visit.chain, response.status(), visit.took());
-    visit.log(response.status());
+    visit.end(gateway.metrics().counters(), response.status());
     response
 }
 
@@ -80,13 +79,13 @@ async fn walk(
     let route = Route::of(parts.uri.path())?;
     only_post(&parts.method)?;
     gateway.serving()?;
-    let client = client_address(&parts.headers, peer, &state.settings.trusted_proxies);
+    let client = state.settings.clients.address(&parts.headers, peer);
     let origin = parts.headers.get(http::header::ORIGIN).and_then(|value| value.to_str().ok());
     let presented = meter::presented_key(&parts.headers, route.key);
     let caller = gateway.meter().caller(presented, Service::Gateway, client, origin).await?;
-    visit.called_by(&caller);
-    let service = state.chain(route.chain).ok_or_else(|| no_chain(state, route.chain))?;
-    visit.chain = Some(service.chain);
+    visit.called_by(caller.account_id(), caller.key_id());
+    let service = state.chains.find(route.chain).ok_or_else(|| no_chain(state, route.chain))?;
+    visit.chain = Some(metrics::label(service.chain));
     caller.may_use(service.chain)?;
     let desk = Desk { gateway, state, service, caller };
     let (text, hold) = desk.take_in(&parts.headers, body).await?;
@@ -122,10 +121,9 @@ impl<R: Into<Refusal>> From<R> for Refused {
 /// CHAIN_NOT_FOUND, with the right spelling where that is all that is wrong.
 #[cold]
 fn no_chain(state: &State, slug: &str) -> Refusal {
-    let lower = slug.to_ascii_lowercase();
-    match state.chain(&lower) {
-        Some(service) => {
-            let text = format!("no such chain here: it is written {}", service.chain.slug);
+    match state.chains.near(slug) {
+        Some(near) => {
+            let text = format!("no such chain here: it is written {near}");
             Refusal::saying(Reason::ChainNotFound, text)
         }
         None => Reason::ChainNotFound.into(),
@@ -141,7 +139,7 @@ fn refuse(
 ) -> Response<Body> {
     let Refused { refusal, body, hold, of_call } = refused;
     let Refusal { reason, retry_after_secs, .. } = refusal;
-    visit.reason = Some(reason);
+    visit.reason = Some(reason.label());
     gateway.metrics().refusal(reason);
     if of_call && reason.is_of_call() && state.settings.refusals == Refusals::Ok {
         let standing = hold.permit.as_ref().map(|permit| *permit.standing());

@@ -4,8 +4,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::{Request, Response};
-use listen::{HttpRefusal, RequestBody, Serve};
+use listen::{HttpRefusal, RequestBody, RequestId, Serve};
 
+use crate::refusal::{Echo, Reason, Refusal};
 use crate::{Body, Gateway, rpc};
 
 impl Serve for Gateway {
@@ -20,11 +21,21 @@ impl Serve for Gateway {
     }
 
     fn is_proxy(&self, peer: IpAddr) -> bool {
-        self.state().settings.trusted_proxies.iter().any(|net| net.contains(&peer))
+        self.state().settings.clients.is_proxy(peer)
+    }
+
+    fn refuse_further(&self) {
+        self.set_refusing(true);
     }
 
     fn http_refusal(&self) -> HttpRefusal {
-        let (id, body) = self.refuse_unreadable();
-        HttpRefusal { content_type: "application/json", request_id: id.to_string(), body }
+        let reason = Reason::InvalidRequest;
+        self.metrics().refusal(reason);
+        HttpRefusal {
+            content_type: "application/json",
+            request_id: RequestId::new().to_string(),
+            body: Refusal::saying(reason, "not an HTTP request that can be read")
+                .body(Echo::default()),
+        }
     }
 }

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use ipnet::IpNet;
-use listen::Cors;
+use listen::Clients;
 
 /// With which HTTP status a single call is refused (decision G20).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,10 +34,8 @@ pub struct Settings {
     pub header_range: u64,
     /// Status of refusals.
     pub refusals: Refusals,
-    /// Origins of browsers.
-    pub cors: Cors,
-    /// Proxies whose `X-Forwarded-For` is believed.
-    pub trusted_proxies: Vec<IpNet>,
+    /// Browsers and proxies.
+    pub clients: Clients,
 }
 
 impl Default for Settings {
@@ -52,8 +49,7 @@ impl Default for Settings {
             log_range: 2000,
             header_range: 1000,
             refusals: Refusals::Http,
-            cors: Cors::Any,
-            trusted_proxies: Vec::new(),
+            clients: Clients::default(),
         }
     }
 }

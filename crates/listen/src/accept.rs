@@ -46,6 +46,7 @@ pub async fn run<S: Serve>(
         () = drain.reached(Phase::Closed) => {}
     }
     drop(listener);
+    shared.service.refuse_further();
     drain.reached(Phase::Ended).await;
     let all = u32::try_from(capacity).unwrap_or(u32::MAX);
     // What is still open then is dropped with the runtime.

@@ -26,6 +26,15 @@ pub struct Labels {
     pub buckets_secs: &'static [f64],
 }
 
+/// One value of a closed set: its place in it, and its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Label {
+    /// Its place in the list of [`Labels`].
+    pub place: usize,
+    /// Its name, as metrics and log have it.
+    pub name: &'static str,
+}
+
 /// `portolan_X_refusals_total`, `…_answers_total`, `…_request_seconds` and `…_requests_in_flight`
 /// of a service X.
 #[derive(Debug)]
@@ -64,20 +73,20 @@ impl Counters {
         }
     }
 
-    /// Counts a refusal, by the place of its reason.
-    pub fn refusal(&self, reason: usize) {
-        if let Some(counter) = self.refusals.get(reason) {
+    /// Counts a refusal.
+    pub fn refusal(&self, reason: Label) {
+        if let Some(counter) = self.refusals.get(reason.place) {
             counter.inc();
         }
     }
 
-    /// Counts an answer, and its time where the place of its chain is known.
-    pub fn answer(&self, chain: Option<usize>, status: StatusCode, took: Duration) {
+    /// Counts an answer, and its time where its chain is known.
+    pub fn answer(&self, chain: Option<Label>, status: StatusCode, took: Duration) {
         if let Some((_, counter)) = self.answers.iter().find(|(known, _)| *known == status.as_u16())
         {
             counter.inc();
         }
-        if let Some(seconds) = chain.and_then(|chain| self.seconds.get(chain)) {
+        if let Some(seconds) = chain.and_then(|chain| self.seconds.get(chain.place)) {
             seconds.observe(took.as_secs_f64());
         }
     }

@@ -34,6 +34,9 @@ pub trait Serve: Send + Sync + 'static {
         false
     }
 
+    /// Every further request is to be refused: the socket is closed, and the process ends.
+    fn refuse_further(&self) {}
+
     /// The answer to a request whose head cannot be read, is too large or came too slowly.
     ///
     /// It is sent with status 400 and `Connection: close`. Called once for each such answer.

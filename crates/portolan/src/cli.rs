@@ -21,6 +21,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::config::Listens;
+
 /// The whole command line.
 #[derive(Debug, Parser)]
 #[command(
@@ -142,6 +144,17 @@ pub enum ServiceName {
     Explorer,
     /// The web page, which is not built yet.
     Console,
+}
+
+impl ServiceName {
+    /// Whose listener it is.
+    pub fn listens(self) -> Listens {
+        match self {
+            ServiceName::Gateway => Listens::Gateway,
+            ServiceName::Explorer => Listens::Explorer,
+            ServiceName::Console => Listens::Console,
+        }
+    }
 }
 
 /// `portolan account …`.

@@ -27,7 +27,7 @@ use serde::Deserialize;
 pub use self::chain::{ChainConfig, Served};
 pub use self::explorer::ExplorerConfig;
 pub use self::gateway::GatewayConfig;
-pub use self::listener::{ListenerConfig, ListenerTls};
+pub use self::listener::{Listener, ListenerConfig, ListenerTls, Listens};
 pub use self::log::{LogConfig, LogFormat};
 pub use self::nodes::NodesConfig;
 pub use self::problem::{ConfigError, nearest};
@@ -136,21 +136,20 @@ impl Config {
         Duration::from_secs(self.serve.drain_grace_secs)
     }
 
-    /// Returns the fields that differ in `new` and that a running process cannot change.
-    pub fn needs_restart(&self, new: &Config) -> Vec<&'static str> {
-        let files = |config: &Config| {
-            let metrics = config.metrics.as_ref();
-            let gateway = (config.gateway.tls_cert.clone(), config.gateway.tls_key.clone());
-            let explorer = (config.explorer.tls_cert.clone(), config.explorer.tls_key.clone());
-            (
-                gateway,
-                explorer,
-                metrics.map(|metrics| (metrics.tls_cert.clone(), metrics.tls_key.clone())),
-            )
+    /// Returns what differs in `new` and a running process cannot change.
+    pub fn needs_restart(&self, new: &Config) -> Vec<String> {
+        let (before, after) = (self.listeners(), new.listeners());
+        let pair = |who: Listens| {
+            let one = |all: &[Listener<'_>]| all.iter().position(|it| it.who == who);
+            (one(&before).map(|at| &before[at]), one(&after).map(|at| &after[at]))
         };
-        let address = |config: &Config| config.metrics.as_ref().map(|metrics| metrics.listen);
-        let limits = |config: &Config| {
-            (config.gateway.limits(usize::MAX), config.explorer.limits(usize::MAX))
+        let addresses = Listens::ALL.into_iter().filter(|who| {
+            let (before, after) = pair(*who);
+            before.map(|it| it.listen) != after.map(|it| it.listen)
+        });
+        let both = |differs: fn(&Listener<'_>, &Listener<'_>) -> bool| {
+            let mut pairs = Listens::ALL.into_iter().map(pair);
+            pairs.any(|pair| matches!(pair, (Some(before), Some(after)) if differs(before, after)))
         };
         let memory = |config: &Config| {
             let explorer = &config.explorer;
@@ -160,14 +159,16 @@ impl Config {
             ("store.dir", self.store != new.store),
             ("[log]", self.log != new.log),
             ("serve.drain_grace_secs", self.serve != new.serve),
-            ("gateway.listen", self.gateway.listen != new.gateway.listen),
-            ("explorer.listen", self.explorer.listen != new.explorer.listen),
             ("what the explorer's indexes may use", memory(self) != memory(new)),
-            ("metrics.listen", address(self) != address(new)),
-            ("the name of a TLS file", files(self) != files(new)),
-            ("a limit of connections", limits(self) != limits(new)),
+            (
+                "the name of a TLS file",
+                both(|a, b| (a.tls_cert, a.tls_key) != (b.tls_cert, b.tls_key)),
+            ),
+            ("a limit of connections", both(|a, b| a.limits != b.limits)),
         ];
-        changed.into_iter().filter(|(_, differs)| *differs).map(|(field, _)| field).collect()
+        let changed = changed.into_iter().filter(|(_, differs)| *differs);
+        let changed = changed.map(|(field, _)| field.to_owned());
+        changed.chain(addresses.map(|who| format!("{}.listen", who.name()))).collect()
     }
 
     fn settle_paths(&mut self, folder: &Path) {
@@ -176,17 +177,7 @@ impl Config {
         let files =
             nodes.flat_map(|node| [&mut node.password_file, &mut node.cookie, &mut node.ca]);
         files.flatten().for_each(|path| settle(path, folder));
-        let certificates = [
-            (&mut self.gateway.tls_cert, &mut self.gateway.tls_key),
-            (&mut self.explorer.tls_cert, &mut self.explorer.tls_key),
-        ];
-        let optional = [
-            self.console.as_mut().map(|console| (&mut console.tls_cert, &mut console.tls_key)),
-            self.metrics.as_mut().map(|metrics| (&mut metrics.tls_cert, &mut metrics.tls_key)),
-        ];
-        for (cert, key) in certificates.into_iter().chain(optional.into_iter().flatten()) {
-            [cert, key].into_iter().flatten().for_each(|path| settle(path, folder));
-        }
+        self.tls_files().for_each(|path| settle(path, folder));
     }
 }
 

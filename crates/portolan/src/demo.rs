@@ -21,11 +21,11 @@ use serde_json::json;
 
 use crate::cli::DemoArgs;
 use crate::cli::output::Output;
-use crate::config::{ChainConfig, Config};
+use crate::config::{ChainConfig, Config, Listens};
 use crate::failure::Failure;
 use crate::log;
 use crate::run::variables;
-use crate::serve::{House, Services, Signals, end, shut_down};
+use crate::serve::{Server, Services, Signals, end, shut_down};
 
 /// The account that the key belongs to, and its plan.
 const NAME: &str = "demo";
@@ -81,20 +81,19 @@ async fn demo(
         config.plan.insert(NAME.into(), plan());
         config.chain =
             nodes.iter().map(|(slug, node)| ((*slug).into(), chain(slug, node))).collect();
-        let services = Services { gateway: true, explorer: true };
-        let house = House::open(config.clone(), services).await?;
-        house.probed().await;
-        house.indexed().await;
+        let server = Server::open(config.clone(), Services::all()).await?;
+        server.probed().await;
+        server.indexed().await;
         let key = tokio::task::spawn_blocking(move || fresh_key(&config)).await??;
-        Ok::<_, Failure>((nodes, house, key))
+        Ok::<_, Failure>((nodes, server, key))
     };
-    let (nodes, house, key) = tokio::select! {
+    let (nodes, server, key) = tokio::select! {
         started = start => started?,
         () = signals.end() => return Ok(ExitCode::SUCCESS),
     };
-    let gateway = house.gateway_address().map(|address| format!("http://{address}"));
+    let gateway = server.address(Listens::Gateway).map(|address| format!("http://{address}"));
     let gateway = gateway.unwrap_or_default();
-    let address = house.explorer_address();
+    let address = server.address(Listens::Explorer);
     let explorer = address.map(|address| format!("http://{address}")).unwrap_or_default();
     let samples = match address {
         Some(address) if !output.json => samples::samples(address, &key).await,
@@ -103,7 +102,7 @@ async fn demo(
     let line = json!({ "gateway": gateway, "explorer": explorer, "key": key });
     output.print(&line, |_| what_to_try(&gateway, &explorer, &key, &samples))?;
     signals.end().await;
-    let code = end(house, signals, Duration::ZERO).await;
+    let code = end(server, signals, Duration::ZERO).await;
     drop(nodes);
     Ok(code)
 }

@@ -9,12 +9,13 @@ pub(crate) mod control;
 mod explorers;
 mod health;
 mod health_page;
-mod house;
 mod index_metrics;
 mod obstacles;
 mod program_metrics;
 pub(crate) mod rebuilt;
 mod reserve;
+mod server;
+mod services;
 mod signals;
 
 use std::path::{Path, PathBuf};
@@ -29,9 +30,10 @@ use crate::run::variables;
 
 pub(crate) use explorers::index_dir;
 pub(crate) use health_page::is_usable;
-pub(crate) use house::{House, Services};
-use house::{Idle, can_serve};
 pub(crate) use obstacles::obstacles;
+pub(crate) use server::Server;
+pub(crate) use services::Services;
+use services::{Idle, can_serve};
 pub(crate) use signals::{Signal, Signals};
 
 /// Between two attempts to open an index that could not be opened.
@@ -44,14 +46,9 @@ pub(crate) fn run(
     only: &[ServiceName],
 ) -> Result<ExitCode, Failure> {
     let _log = log::start(&config.log);
-    if only.contains(&ServiceName::Console) {
-        return Err(Failure::new("the console is not built yet"));
-    }
-    let wanted = |service| only.is_empty() || only.contains(&service);
-    let services =
-        Services { gateway: wanted(ServiceName::Gateway), explorer: wanted(ServiceName::Explorer) };
-    let idle = can_serve(&config, services)?;
-    tell_start(file, services);
+    let services = Services::only(only)?;
+    let idle = can_serve(&config, &services)?;
+    tell_start(file, &services);
     idle.iter().for_each(Idle::tell);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let code = runtime.block_on(serve(file.map(Path::to_owned), config, services));
@@ -60,16 +57,12 @@ pub(crate) fn run(
 }
 
 /// The first line of the log: which program this is, and what it was told.
-fn tell_start(file: Option<&Path>, services: Services) {
+fn tell_start(file: Option<&Path>, services: &Services) {
     let read = file.unwrap_or(Path::new(DEFAULT_FILE));
     // The default file need not be there; one that was named was read.
     let read = read.exists().then(|| std::path::absolute(read).unwrap_or_else(|_| read.to_owned()));
     let configuration = read.map_or("none".to_owned(), |path| path.display().to_string());
-    let services = match services {
-        Services { gateway: true, explorer: true } => "gateway, explorer",
-        Services { gateway: true, .. } => "gateway",
-        Services { .. } => "explorer",
-    };
+    let services = services.names();
     let version = env!("CARGO_PKG_VERSION");
     tracing::info!(version, configuration, services, "Portolan starts");
 }
@@ -81,23 +74,23 @@ async fn serve(
 ) -> Result<ExitCode, Failure> {
     let mut signals = Signals::new()?;
     let grace = config.drain_grace();
-    let mut house = House::open(config, services).await?;
+    let mut server = Server::open(config, services).await?;
     let mut again = tokio::time::interval(TRY_AGAIN);
     loop {
         tokio::select! {
             signal = signals.next() => match signal {
-                Signal::Reload => reload(&mut house, file.as_deref()).await,
-                Signal::End => return Ok(end(house, signals, grace).await),
+                Signal::Reload => reload(&mut server, file.as_deref()).await,
+                Signal::End => return Ok(end(server, signals, grace).await),
             },
-            _ = again.tick() => house.try_again().await,
+            _ = again.tick() => server.try_again().await,
         }
     }
 }
 
-async fn reload(house: &mut House, file: Option<&Path>) {
+async fn reload(server: &mut Server, file: Option<&Path>) {
     let read = || Ok::<_, Failure>(Config::load(file, variables()?)?);
     let taken = match read() {
-        Ok(config) => house.reload(config).await,
+        Ok(config) => server.reload(config).await,
         Err(failure) => Err(failure),
     };
     match taken {
@@ -114,9 +107,9 @@ pub(crate) fn shut_down(runtime: tokio::runtime::Runtime) {
 }
 
 /// Drains; a second signal ends at once.
-pub(crate) async fn end(house: House, mut signals: Signals, grace: Duration) -> ExitCode {
+pub(crate) async fn end(server: Server, mut signals: Signals, grace: Duration) -> ExitCode {
     tokio::select! {
-        () = house.close(grace) => ExitCode::SUCCESS,
+        () = server.close(grace) => ExitCode::SUCCESS,
         () = signals.end() => {
             tracing::warn!("a second signal; ending at once");
             ExitCode::FAILURE

@@ -195,7 +195,7 @@ async fn web_pages_may_ask_and_read() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_may_name_the_pages() {
     let mut plan = Plan::of(&["btc"]);
-    plan.settings.cors = Cors::Only(vec!["https://wallet.example".parse().unwrap()]);
+    plan.settings.clients.cors = Cors::Only(vec!["https://wallet.example".parse().unwrap()]);
     let rig = plan.start().await;
     let known = rig.with(TARGETS[1], &[("Origin", "https://wallet.example")]).await;
     assert_eq!(known.header("access-control-allow-origin"), Some("https://wallet.example"));

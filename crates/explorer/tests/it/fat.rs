@@ -4,6 +4,7 @@
 use std::io::Read;
 
 use explorer::Settings;
+use listen::Counted;
 use meter::KeyOptions;
 use serde_json::{Value, json};
 use testkit::{Answer, Connection, Draft, ForgedTransaction, key_hash_script};
@@ -55,7 +56,7 @@ fn unpacked(answer: &Answer) -> Vec<u8> {
 
 /// Bytes of answers under way, as the metrics tell.
 fn under_way(rig: &Rig) -> i64 {
-    let families = rig.explorer.metrics().registry().gather();
+    let families = rig.explorer.registry().gather();
     let family = families.iter().find(|it| it.name() == "portolan_explorer_answer_bytes").unwrap();
     family.get_metric()[0].get_gauge().get_value() as i64
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use listen::Counted;
 use meter::{Clock, KeyOptions, PlanConfig, Plans, Scopes};
 use testkit::Answer;
 
@@ -379,7 +380,7 @@ async fn keys_that_are_tried_out_are_slowed_down() {
 async fn proxies_that_are_trusted_name_the_client() {
     let (clock, _hands) = Clock::test(MORNING);
     let mut plan = Plan { clock, ..Plan::of(&["btc"]) };
-    plan.settings.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+    plan.settings.clients.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
     let rig = plan.start().await;
     for n in 0..45 {
         let client = format!("6.6.6.6, 10.0.0.{}", n % 2);
@@ -445,7 +446,7 @@ async fn counters_tell_nothing_of_what_was_asked() {
     // Not charged, so not counted as charged: its index is not there.
     refused(&rig.get("/api/v1/eth/status").await, 503, "SERVICE_UNAVAILABLE");
     refused(&rig.get("/api/v1/eth/address/x/utxo").await, 404, "NOT_ON_THIS_CHAIN");
-    let families = rig.explorer.metrics().registry().gather();
+    let families = rig.explorer.registry().gather();
     let page = prometheus::TextEncoder::new().encode_to_string(&families).unwrap();
     for secret in [address, &txid, "sesame", &rig.key, &rig.key[..12]] {
         assert!(!page.contains(secret), "{page}");

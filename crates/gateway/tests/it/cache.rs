@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use gateway::{Remember, Settings};
+use listen::Counted;
 use replay::{Mock, MockOptions, RecordedKind, Replay, ReplayOptions};
 use serde_json::{Value, json};
 use testkit::Answer;
@@ -33,9 +34,8 @@ fn result(answer: &Answer) -> Value {
 }
 
 fn metric(rig: &Rig, name: &str) -> f64 {
-    let text = prometheus::TextEncoder::new()
-        .encode_to_string(&rig.gateway.metrics().registry().gather())
-        .unwrap();
+    let text =
+        prometheus::TextEncoder::new().encode_to_string(&rig.gateway.registry().gather()).unwrap();
     let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{text}"));
     line.rsplit(' ').next().unwrap().parse().unwrap()
 }

@@ -5,20 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use http::HeaderValue;
 use meter::Plans;
 
-use super::listener::ListenerTls;
 use super::problem::nearest;
 use super::{ChainConfig, Config};
 
 /// A field and what is wrong with it.
 type Problem = (String, String);
-
-/// A name, an address and the two TLS files.
-type Listener<'a> = (&'static str, SocketAddr, Option<&'a PathBuf>, Option<&'a PathBuf>);
 
 impl Config {
     /// Returns the first value that makes no sense.
@@ -35,27 +30,11 @@ impl Config {
         self.check_chains()
     }
 
-    fn listeners(&self) -> Vec<Listener<'_>> {
-        let (gateway, explorer) = (&self.gateway, &self.explorer);
-        let mut all = vec![
-            ("gateway", gateway.listen, gateway.tls_cert.as_ref(), gateway.tls_key.as_ref()),
-            ("explorer", explorer.listen, explorer.tls_cert.as_ref(), explorer.tls_key.as_ref()),
-        ];
-        let console = self.console.as_ref();
-        all.extend(
-            console.map(|it| ("console", it.listen, it.tls_cert.as_ref(), it.tls_key.as_ref())),
-        );
-        let metrics = self.metrics.as_ref();
-        all.extend(
-            metrics.map(|it| ("metrics", it.listen, it.tls_cert.as_ref(), it.tls_key.as_ref())),
-        );
-        all
-    }
-
     fn check_listeners(&self) -> Result<(), Problem> {
         let mut taken: BTreeMap<SocketAddr, &str> = BTreeMap::new();
-        for (name, address, cert, key) in self.listeners() {
-            if let Err(missing) = ListenerTls::pair(cert, key) {
+        for listener in self.listeners() {
+            let (name, address) = (listener.name(), listener.listen);
+            if let Err(missing) = listener.tls() {
                 return Err((
                     format!("{name}.{missing}"),
                     "missing; TLS needs tls_cert and tls_key".into(),
@@ -82,7 +61,7 @@ impl Config {
             return Ok(());
         }
         let text = "must be off, error, warn, info, debug or trace, or such a level with filters \
-                    behind it: info,gateway=debug";
+                    behind it: info,request=debug";
         Err(problem("log.level", text))
     }
 

@@ -9,7 +9,7 @@ use index::Memory;
 use index::SyncOptions;
 use serde::Deserialize;
 
-use super::listener::{cors, millis};
+use super::listener::{clients, millis};
 
 /// The explorer's listener, limits and indexes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -61,7 +61,7 @@ impl Default for ExplorerConfig {
             tls_key: None,
             chains: None,
             cors_origins: vec!["*".into()],
-            trusted_proxies: settings.trusted_proxies,
+            trusted_proxies: settings.clients.trusted_proxies,
             max_connections: None,
             max_in_flight: settings.max_in_flight,
             max_reads: settings.max_reads,
@@ -85,16 +85,15 @@ impl ExplorerConfig {
             max_reads: self.max_reads,
             max_answer_bytes: self.max_answer_mb << 20,
             timeout: Duration::from_millis(self.timeout_ms),
-            cors: cors(&self.cors_origins),
-            trusted_proxies: self.trusted_proxies.clone(),
+            clients: clients(&self.cors_origins, &self.trusted_proxies),
         }
     }
 
-    /// Returns what its listener goes by; `allowed` is what the limit of open files allows.
-    pub fn limits(&self, allowed: usize) -> listen::Limits {
+    /// Returns what its listener goes by.
+    pub fn limits(&self) -> listen::Limits {
         let defaults = listen::Limits::default();
-        let most = self.max_connections.unwrap_or(defaults.max_connections);
-        listen::Limits { max_connections: most.min(allowed), ..defaults }
+        let max_connections = self.max_connections.unwrap_or(defaults.max_connections);
+        listen::Limits { max_connections, ..defaults }
     }
 
     /// Returns whether this process serves that chain, if the chain's own section lets it.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use gateway::{Refusals, Settings};
 use serde::Deserialize;
 
-use super::listener::{cors, millis};
+use super::listener::{clients, millis};
 
 /// The gateway's listener and limits (decisions G15 and G16).
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -72,7 +72,7 @@ impl Default for GatewayConfig {
             tls_key: None,
             refusals: RefusalStatus::Http,
             cors_origins: vec!["*".into()],
-            trusted_proxies: settings.trusted_proxies,
+            trusted_proxies: settings.clients.trusted_proxies,
             max_connections: None,
             max_head_bytes: limits.max_head_bytes,
             head_timeout_ms: millis(limits.head_timeout),
@@ -104,16 +104,15 @@ impl GatewayConfig {
                 RefusalStatus::Http => Refusals::Http,
                 RefusalStatus::Ok => Refusals::Ok,
             },
-            cors: cors(&self.cors_origins),
-            trusted_proxies: self.trusted_proxies.clone(),
+            clients: clients(&self.cors_origins, &self.trusted_proxies),
         }
     }
 
-    /// Returns what its listener goes by; `allowed` is what the limit of open files allows.
-    pub fn limits(&self, allowed: usize) -> listen::Limits {
+    /// Returns what its listener goes by.
+    pub fn limits(&self) -> listen::Limits {
         let defaults = listen::Limits::default();
         listen::Limits {
-            max_connections: self.max_connections.unwrap_or(defaults.max_connections).min(allowed),
+            max_connections: self.max_connections.unwrap_or(defaults.max_connections),
             max_head_bytes: self.max_head_bytes,
             head_timeout: Duration::from_millis(self.head_timeout_ms),
             idle_timeout: Duration::from_millis(self.idle_timeout_ms),

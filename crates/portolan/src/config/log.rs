@@ -6,7 +6,7 @@ use serde::Deserialize;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogConfig {
-    /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,gateway=debug`.
+    /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,request=debug`.
     /// At `debug` there is a line for each request.
     pub level: String,
     /// The form of a line.

@@ -7,11 +7,9 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use explorer::Explorer;
-use gateway::Gateway;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
-use listen::{Drain, HttpRefusal, RequestBody, RequestId, Serve};
+use listen::{Counted, Drain, HttpRefusal, RequestBody, RequestId, Serve};
 use meter::Meter;
 
 use super::chains::Chains;
@@ -26,8 +24,8 @@ const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// What the pages tell of.
 pub(crate) struct Health {
     pub(crate) meter: Arc<Meter>,
-    pub(crate) gateway: Arc<Gateway>,
-    pub(crate) explorer: Option<Arc<Explorer>>,
+    /// The services that run, with what they count.
+    pub(crate) services: Vec<Arc<dyn Counted>>,
     pub(crate) chains: Arc<Mutex<Chains>>,
     pub(crate) indexes: control::Indexes,
     pub(crate) drain: Drain,
@@ -52,9 +50,7 @@ impl Health {
                 (status, JSON, body)
             }
             "/metrics" => {
-                let explorer = self.explorer.as_ref().map(|explorer| explorer.metrics().registry());
-                let services = [Some(self.gateway.metrics().registry()), explorer];
-                let services = services.into_iter().flatten();
+                let services = self.services.iter().map(|service| service.registry());
                 (StatusCode::OK, PROMETHEUS, metrics(services, &pools(), &indexes()))
             }
             _ => (StatusCode::NOT_FOUND, TEXT, "only /healthz, /readyz, /metrics\n".into()),

@@ -4,32 +4,21 @@
 //! beside a running server; an address that is taken may be that server's and is no obstacle.
 
 use std::net::{IpAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use index::ChainIndex;
 use rustix::fs::Access;
 
 use super::{index_dir, rebuilt};
-use crate::config::{Config, ListenerTls};
-
-/// A name, an address and the two TLS files of a listener.
-type Listener<'a> = (&'static str, IpAddr, Option<&'a PathBuf>, Option<&'a PathBuf>);
+use crate::config::{Config, Listener, Listens};
 
 /// All obstacles, each in one line.
 pub(crate) fn obstacles(config: &Config) -> Vec<String> {
     let mut found = Vec::new();
-    let (gateway, explorer) = (&config.gateway, &config.explorer);
-    let mut listeners: Vec<Listener<'_>> = vec![
-        ("gateway", gateway.listen.ip(), gateway.tls_cert.as_ref(), gateway.tls_key.as_ref()),
-        ("explorer", explorer.listen.ip(), explorer.tls_cert.as_ref(), explorer.tls_key.as_ref()),
-    ];
-    let metrics = config.metrics.as_ref();
-    listeners.extend(
-        metrics.map(|it| ("metrics", it.listen.ip(), it.tls_cert.as_ref(), it.tls_key.as_ref())),
-    );
-    for (name, address, cert, key) in listeners {
-        found.extend(of_address(name, address));
-        found.extend(of_certificate(name, cert, key));
+    let is_built = |listener: &Listener<'_>| listener.who != Listens::Console;
+    for listener in config.listeners().into_iter().filter(is_built) {
+        found.extend(of_address(listener.name(), listener.listen.ip()));
+        found.extend(of_certificate(&listener));
     }
     found.extend(of_store(&config.store.dir));
     found.extend(of_indexes(config));
@@ -44,14 +33,14 @@ fn of_address(name: &str, address: IpAddr) -> Option<String> {
 }
 
 /// Files that cannot be used, and a certificate that clients will not take.
-fn of_certificate(name: &str, cert: Option<&PathBuf>, key: Option<&PathBuf>) -> Option<String> {
+fn of_certificate(listener: &Listener<'_>) -> Option<String> {
     // That one of the two is missing was refused when the configuration was read.
-    let files = ListenerTls::pair(cert, key).ok()??;
+    let files = listener.tls().ok()??;
     let problem = match listen::Tls::load(&files.cert, &files.key) {
         Ok(tls) => tls.out_of_date(),
         Err(error) => Some(error.to_string()),
     };
-    problem.map(|problem| format!("{name}: {problem}"))
+    problem.map(|problem| format!("{}: {problem}", listener.name()))
 }
 
 /// A folder that cannot be written, or made.

@@ -1,16 +1,38 @@
-//! Where a request comes from: the peer's address, or what a trusted proxy says of it.
+//! Whom a service takes its requests from: web pages, and proxies that speak for others.
 
 use std::net::IpAddr;
 
 use http::HeaderMap;
 use ipnet::IpNet;
 
-/// The client's address.
-///
-/// `X-Forwarded-For` is believed only from a trusted proxy, and there the right-most address that
-/// is no trusted proxy itself (decision B10). An entry that is no address ends the search: what
-/// stands left of it may be the client's own invention.
-pub fn client_address(headers: &HeaderMap, peer: IpAddr, trusted: &[IpNet]) -> IpAddr {
+use crate::cors::Cors;
+
+/// What an operator says of the clients of a service.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Clients {
+    /// Origins of browsers.
+    pub cors: Cors,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+}
+
+impl Clients {
+    /// Is that address a trusted proxy?
+    pub fn is_proxy(&self, peer: IpAddr) -> bool {
+        self.trusted_proxies.iter().any(|net| net.contains(&peer))
+    }
+
+    /// The address that a request comes from.
+    ///
+    /// `X-Forwarded-For` is believed only from a trusted proxy, and there the right-most address
+    /// that is no trusted proxy itself (decision B10). An entry that is no address ends the search:
+    /// what stands left of it may be the client's own invention.
+    pub fn address(&self, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
+        client_address(headers, peer, &self.trusted_proxies)
+    }
+}
+
+fn client_address(headers: &HeaderMap, peer: IpAddr, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
     if trusted.is_empty() || !is_trusted(&peer) {
         return peer;
