@@ -207,7 +207,7 @@ impl Node {
         }
     }
 
-    async fn ask(
+    pub(crate) async fn ask(
         self: &Arc<Node>,
         route: Route<'_>,
         body: Bytes,

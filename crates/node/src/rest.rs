@@ -28,6 +28,8 @@ const WANTS_BOOLEAN: &str = "not a boolean";
 pub(crate) struct Rest {
     block: OptionalRoute,
     spent_outputs: OptionalRoute,
+    /// monerod's `get_blocks.bin`.
+    pub(crate) spans: OptionalRoute,
     /// `getblock` takes a boolean where others take a verbosity.
     boolean_verbosity: AtomicBool,
 }
@@ -38,13 +40,14 @@ impl Rest {
         Rest {
             block: OptionalRoute::new(retry),
             spent_outputs: OptionalRoute::new(retry),
+            spans: OptionalRoute::new(retry),
             boolean_verbosity: AtomicBool::new(false),
         }
     }
 }
 
 /// A route that a node may have or not.
-struct OptionalRoute {
+pub(crate) struct OptionalRoute {
     born: Instant,
     retry: Duration,
     /// Milliseconds since `born` until which the route is known to be missing.
@@ -56,11 +59,11 @@ impl OptionalRoute {
         OptionalRoute { born: Instant::now(), retry, missing_until_ms: AtomicU64::new(0) }
     }
 
-    fn may_be_there(&self) -> bool {
+    pub(crate) fn may_be_there(&self) -> bool {
         self.born.elapsed().as_millis() as u64 >= self.missing_until_ms.load(Relaxed)
     }
 
-    fn note_missing(&self) {
+    pub(crate) fn note_missing(&self) {
         let until = self.born.elapsed() + self.retry;
         self.missing_until_ms.store(until.as_millis() as u64, Relaxed);
     }
