@@ -4,6 +4,9 @@
 //! as the body. Answers are printed, not compact. Invariant: HTTP 200 for everything that
 //! `/json_rpc` can read; an unknown path is a bare 404.
 
+mod derived;
+mod spans;
+
 use bytes::Bytes;
 
 use crate::auth::REALM;
@@ -12,6 +15,8 @@ use crate::epee;
 use crate::json::{self, Fault, Kind};
 use crate::player::{Found, Player};
 use crate::wire::{Reply, Request};
+
+pub(crate) use derived::Derived;
 
 const RPC: &str = "/json_rpc";
 
@@ -52,6 +57,9 @@ const PATHS: [&str; 16] = [
     "/get_outs.bin",
 ];
 
+/// Calls whose answers follow from others.
+const DERIVED: [&str; 3] = ["get_block", "get_block_headers_range", "/get_transactions"];
+
 /// Answers a request, of any verb.
 pub(crate) fn answer(player: &Player, request: &Request) -> Reply {
     let path = meant(&request.path);
@@ -62,7 +70,11 @@ pub(crate) fn answer(player: &Player, request: &Request) -> Reply {
         return status(404, "Not found");
     }
     if path.ends_with(".bin") {
-        return match player.binary(path, Some(&request.body)) {
+        let derived = || match path {
+            "/get_blocks.bin" => player.derived().blocks(&request.body).map(Bytes::from),
+            _ => None,
+        };
+        return match player.binary(path, Some(&request.body)).or_else(derived) {
             Some(content) => sent("application/octet-stream", Chunks::default().shared(content)),
             None => status(400, "Bad request"),
         };
@@ -113,7 +125,7 @@ fn path_call(player: &Player, path: &str, body: &[u8]) -> Reply {
         _ => return status(400, "Bad request"),
     };
     let mut out = Vec::new();
-    let written = match player.call(path, "", params, None) {
+    let written = match found(player, path, "", params, None) {
         Found::Result(result) | Found::Error { error: result, .. } => {
             std::str::from_utf8(&result).ok().and_then(|raw| epee::append(raw, 0, &mut out))
         }
@@ -145,8 +157,29 @@ fn rpc(player: &Player, body: &[u8]) -> Reply {
             Some(method) => method,
         },
     };
-    let found = player.call(RPC, meant(&method), member("params"), id);
+    let found = found(player, RPC, meant(&method), member("params"), id);
     called(found, &printed_id)
+}
+
+/// What was recorded for a call, or follows from what was.
+fn found(
+    player: &Player,
+    path: &str,
+    method: &str,
+    params: Option<&str>,
+    id: Option<&str>,
+) -> Found {
+    let name = if method.is_empty() { path } else { method };
+    match player.call(path, method, params, id) {
+        Found::NotRecorded | Found::UnknownMethod if DERIVED.contains(&name) => {
+            match player.derived().call(name, params.unwrap_or_default()) {
+                Some(Ok(result)) => Found::Result(result.into()),
+                Some(Err(error)) => Found::Error { code: -2, error: error.into() },
+                None => Found::NotRecorded,
+            }
+        }
+        found => found,
+    }
 }
 
 fn called(found: Found, id: &[u8]) -> Reply {

@@ -5,11 +5,12 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
 use crate::line::Said;
+use crate::monerod::Derived;
 use crate::options::{Phase, ReplayOptions};
 use crate::recording::{Recording, call_key};
 
@@ -51,6 +52,8 @@ pub(crate) struct Player {
     log_calls: usize,
     log: Mutex<VecDeque<Logged>>,
     repeated: Mutex<HashMap<usize, usize>>,
+    /// xmr: what follows from the lines, by phase.
+    derived: [OnceLock<Derived>; 3],
 }
 
 impl Player {
@@ -63,6 +66,7 @@ impl Player {
             log_calls: options.log_calls,
             log: Mutex::new(VecDeque::new()),
             repeated: Mutex::new(HashMap::new()),
+            derived: Default::default(),
         }
     }
 
@@ -122,13 +126,23 @@ impl Player {
         }
     }
 
+    /// The lines of these phases answer, earlier ones first.
+    fn phases(&self) -> (usize, &'static [Phase]) {
+        match self.phase.load(Ordering::Acquire) {
+            0 => (0, &[Phase::A]),
+            1 => (1, &[Phase::B, Phase::A]),
+            _ => (2, &[Phase::Popped, Phase::A]),
+        }
+    }
+
+    /// What follows from the lines of the phase that is shown (monerod).
+    pub(crate) fn derived(&self) -> &Derived {
+        let (number, phases) = self.phases();
+        self.derived[number].get_or_init(|| Derived::of(self.recording, phases))
+    }
+
     fn said(&self, key: &[u8]) -> Option<Said> {
-        let phases: &[Phase] = match self.phase.load(Ordering::Acquire) {
-            0 => &[Phase::A],
-            1 => &[Phase::B, Phase::A],
-            _ => &[Phase::Popped, Phase::A],
-        };
-        let numbers = self.recording.find(key, phases, self.restricted);
+        let numbers = self.recording.find(key, self.phases().1, self.restricted);
         let first = *numbers.first()?;
         let number = match numbers.len() {
             1 => first,
