@@ -13,9 +13,9 @@ use node::Node;
 
 use super::family::Utxo;
 use super::load::Loader;
-use super::progress::Line;
 use super::upstream;
 use super::view::View;
+use crate::progress::Line;
 use crate::sync::{self, Trouble, away, locked};
 use crate::{FirstLoad, IndexError, Standing};
 

@@ -37,7 +37,7 @@ use chain::utxo::Format;
 use self::coins::Coins;
 use self::folder::Folder;
 use self::manifest::Manifest;
-pub use self::options::{LoadOptions, LoadProgress};
+pub use self::options::LoadOptions;
 use self::prepared::{Prepared, prepare_all};
 use self::records::Records;
 use self::runs::Runs;
@@ -48,6 +48,7 @@ use super::store::Store;
 use super::tip::Tip;
 use crate::IndexError;
 use crate::db::Db;
+use crate::progress::LoadProgress;
 
 /// A first load under way.
 pub struct Loader {

@@ -13,14 +13,15 @@ use chain::{Chain, Hash32, Network};
 use super::block_row::BlockRow;
 use super::connect::{Connect, voids};
 use super::effects::Rules;
-use super::heights::Heights;
 use super::load;
 use super::schema::{HEADER_BY_HEIGHT, META, META_TIP, TABLES};
 use super::script_id::HashKey;
 use super::secret::{begin, stored_key};
 use super::tip::Tip;
 use crate::db::{Batch, Db, Memory, Reader};
+use crate::heights::Heights;
 use crate::identity::no_index;
+use crate::row_sums::RowSums;
 use crate::{Identity, IndexError, ReadError};
 
 /// An index on disk.
@@ -32,9 +33,7 @@ pub struct Store {
     key: HashKey,
     tip: Option<Tip>,
     heights: Heights,
-    /// Sums of all rows at earlier tips.
-    #[cfg(debug_assertions)]
-    sums: std::collections::HashMap<Hash32, u128>,
+    sums: RowSums,
 }
 
 impl Store {
@@ -97,8 +96,7 @@ impl Store {
             format,
             key,
             heights: Heights::default(),
-            #[cfg(debug_assertions)]
-            sums: std::collections::HashMap::new(),
+            sums: RowSums::default(),
         };
         store.load_heights()?;
         store.remember_sum();
@@ -272,30 +270,13 @@ impl Store {
         Ok(())
     }
 
-    #[cfg(debug_assertions)]
     fn remember_sum(&mut self) {
-        let hash = self.tip.map_or(Hash32::ZERO, |tip| tip.hash);
-        self.sums.insert(hash, self.db.sum());
+        self.sums.remember(*self.tip.map_or(Hash32::ZERO, |tip| tip.hash).wire(), &self.db);
     }
-
-    #[cfg(not(debug_assertions))]
-    fn remember_sum(&mut self) {}
 
     /// A debug build proves that a block that was taken back left nothing behind.
-    #[cfg(debug_assertions)]
     fn check_sum(&self) -> Result<(), IndexError> {
-        let hash = self.tip.map_or(Hash32::ZERO, |tip| tip.hash);
-        match self.sums.get(&hash) {
-            Some(sum) if *sum != self.db.sum() => {
-                Err(IndexError::damaged("a block that was taken back left something behind"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    #[cfg(not(debug_assertions))]
-    fn check_sum(&self) -> Result<(), IndexError> {
-        Ok(())
+        self.sums.check(*self.tip.map_or(Hash32::ZERO, |tip| tip.hash).wire(), &self.db)
     }
 
     /// A copy of the index in a new folder, with hard links where both are on one disk.

@@ -13,7 +13,6 @@
 
 mod blocks;
 mod exact;
-mod faults;
 mod ids;
 mod node;
 mod records;
@@ -30,9 +29,9 @@ use chain::utxo::Pools;
 
 use super::store::Store;
 use super::tip::Tip;
+use crate::faults::Faults;
 use crate::{Identity, IndexError};
 use exact::Exact;
-use faults::Faults;
 use sums::{BUCKETS, Sums};
 
 pub use node::Agreement;

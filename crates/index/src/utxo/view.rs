@@ -10,7 +10,6 @@ use chain::utxo::{Format, OutPoint};
 
 use super::block_row::BlockRow;
 use super::effects::Rules;
-use super::heights::Heights;
 use super::mempool::Mempool;
 use super::record::{BaseInput, OutputRecord, TransactionRecord};
 use super::schema::{HEIGHT_BY_HASH, hash_key};
@@ -19,6 +18,7 @@ use super::store::{Store, read_block};
 use super::tip::Tip;
 use super::upstream::ValuePool;
 use crate::db::{Reader, Snapshot};
+use crate::heights::Heights;
 use crate::{ReadError, Tier};
 
 mod address;

@@ -1,6 +1,6 @@
-//! How a first load is done, and how far it is.
+//! How a first load is done.
 //!
-//! Invariant: neither changes a row.
+//! Invariant: none of it changes a row.
 
 /// How the first load is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,15 +25,4 @@ impl Default for LoadOptions {
             threads: cores,
         }
     }
-}
-
-/// How far a load is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LoadProgress {
-    /// Blocks that were joined.
-    pub blocks: u64,
-    /// Their transactions.
-    pub transactions: u64,
-    /// Their raw bytes, of this run of the program.
-    pub bytes: u64,
 }

@@ -6,9 +6,9 @@
 use chain::utxo::Format;
 use chain::{Hash32, Network};
 
-use super::faults::Faults;
 use crate::ReadError;
 use crate::db::Rows;
+use crate::faults::Faults;
 use crate::utxo::block_row::BlockRow;
 use crate::utxo::connect::voids;
 use crate::utxo::schema::{HEADER_BY_HEIGHT, HEIGHT_BY_HASH, hash_key};

@@ -2,9 +2,9 @@
 //!
 //! Leaves to the sums whether the rows are those of the records.
 
-use super::faults::Faults;
 use super::{Audit, Told};
 use crate::ReadError;
+use crate::faults::Faults;
 use crate::utxo::schema::TXNUM_BY_TXID;
 use crate::utxo::store::Store;
 

@@ -11,9 +11,9 @@ use chain::utxo::{Kind, Pools, merkle_root};
 
 use super::Told;
 use super::blocks::Headers;
-use super::faults::Faults;
 use crate::ReadError;
 use crate::db::Rows;
+use crate::faults::Faults;
 use crate::row::{of_u40, u40};
 use crate::utxo::block_row::BlockRow;
 use crate::utxo::effects::{Effects, Rules, SpentOutput, Step, Way, go, makes_coins};

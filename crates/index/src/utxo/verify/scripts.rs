@@ -3,10 +3,10 @@
 //! Leaves to the sums whether the rows are those of the records. Holds the layout: what is inline
 //! and what is in chunks follows from the number of transactions alone.
 
-use super::faults::Faults;
 use super::{Audit, Told};
 use crate::ReadError;
 use crate::db::Rows;
+use crate::faults::Faults;
 use crate::utxo::history::{chunk_bytes, chunk_length, is_inline, read_chunk};
 use crate::utxo::schema::{
     HISTORY_BY_SCRIPT, TOTALS_BY_SCRIPT, UNSPENT_BY_SCRIPT, UnspentKey, UnspentRow,

@@ -3,8 +3,8 @@
 //! Leaves to the headers whether votes did. Invariant: such rows move nothing, so nothing else
 //! follows from them.
 
-use super::faults::Faults;
 use crate::ReadError;
+use crate::faults::Faults;
 use crate::utxo::block_row::BlockRow;
 use crate::utxo::record::TransactionRecord;
 use crate::utxo::record::row::read_txid;

@@ -7,14 +7,14 @@ const KEPT: usize = 100;
 
 /// Faults that were found so far.
 #[derive(Default)]
-pub(super) struct Faults {
+pub(crate) struct Faults {
     kept: Vec<String>,
     count: u64,
 }
 
 impl Faults {
     /// Notes what is wrong with a row.
-    pub(super) fn tell(&mut self, table: &str, key: &[u8], what: impl std::fmt::Display) {
+    pub(crate) fn tell(&mut self, table: &str, key: &[u8], what: impl std::fmt::Display) {
         if self.kept.len() < KEPT {
             self.kept.push(format!("{table} {}: {what}", const_hex::encode(key)));
         }
@@ -22,7 +22,7 @@ impl Faults {
     }
 
     /// The first faults, and how many there are.
-    pub(super) fn into_parts(self) -> (Vec<String>, u64) {
+    pub(crate) fn into_parts(self) -> (Vec<String>, u64) {
         (self.kept, self.count)
     }
 }

@@ -1,30 +1,39 @@
-//! How fast a first load is, and the line of the log that tells it.
+//! How far and how fast a first load is, and the line of the log that tells it.
 //!
 //! Invariant: a rate is of the last seconds, not of the whole load.
 
 use std::time::{Duration, Instant};
-
-use super::load::LoadProgress;
 
 /// Between two lines of progress.
 const PROGRESS: Duration = Duration::from_secs(10);
 /// A rate of less time says nothing.
 const SHORTEST: Duration = Duration::from_secs(1);
 
+/// How far a load is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadProgress {
+    /// Blocks that were joined.
+    pub blocks: u64,
+    /// Their transactions.
+    pub transactions: u64,
+    /// Their raw bytes, of this run of the program.
+    pub bytes: u64,
+}
+
 /// The line of progress.
-pub(super) struct Line {
+pub(crate) struct Line {
     told: Instant,
     at: LoadProgress,
     blocks_per_sec: u64,
 }
 
 impl Line {
-    pub(super) fn new(at: LoadProgress) -> Line {
+    pub(crate) fn new(at: LoadProgress) -> Line {
         Line { told: Instant::now(), at, blocks_per_sec: 0 }
     }
 
     /// Logs how far the load is, if it is time, and gives the blocks a second.
-    pub(super) fn tell(&mut self, chain: &str, height: u32, target: u32, now: LoadProgress) -> u64 {
+    pub(crate) fn tell(&mut self, chain: &str, height: u32, target: u32, now: LoadProgress) -> u64 {
         let took = self.told.elapsed();
         if took >= SHORTEST || self.blocks_per_sec == 0 {
             let blocks = now.blocks.saturating_sub(self.at.blocks);
