@@ -160,7 +160,9 @@ async fn ask(question: &Question<'_>, state: &State) -> Result<Content, Refusal>
             "the index of this chain is stopped; its operator knows why",
             60,
         )),
-        None => Err(Refusal::unavailable("this chain is not indexed here yet", 3600)),
+        Some(ChainIndex::Ring(_)) | None => {
+            Err(Refusal::unavailable("this chain is not indexed here yet", 3600))
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use chain::{Chain, Family, Network};
 
-use crate::{Identity, IndexError, Memory, account, utxo};
+use crate::{Identity, IndexError, Memory, account, ring, utxo};
 
 /// What the folder of an index holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,8 @@ impl AtRest {
     ) -> Result<(Option<Identity>, Identity), IndexError> {
         let found = match chain.family {
             Family::Account => account::Store::identity(dir)?,
-            Family::Utxo(_) | Family::Ring => utxo::Store::identity(dir)?,
+            Family::Utxo(_) => utxo::Store::identity(dir)?,
+            Family::Ring => ring::Store::identity(dir)?,
         };
         Ok((found, Identity::new(chain, network)))
     }
@@ -46,23 +47,36 @@ impl AtRest {
         network: &'static Network,
         memory: &Memory,
     ) -> Result<AtRest, IndexError> {
-        if chain.family == Family::Account {
-            let store = account::Store::open_read_only(dir, chain, network, memory)?;
-            let sizes = store.sizes();
-            let transactions = sizes.iter().find(|(table, ..)| *table == "tx_by_place");
-            return Ok(AtRest {
-                tip: store.tip().map(|tip| (tip.height, tip.hash.to_string())),
-                transactions: transactions.map_or(0, |(_, _, rows)| *rows),
-                sizes,
-            });
+        match chain.family {
+            Family::Account => {
+                let store = account::Store::open_read_only(dir, chain, network, memory)?;
+                let sizes = store.sizes();
+                let transactions = sizes.iter().find(|(table, ..)| *table == "tx_by_place");
+                Ok(AtRest {
+                    tip: store.tip().map(|tip| (tip.height, tip.hash.to_string())),
+                    transactions: transactions.map_or(0, |(_, _, rows)| *rows),
+                    sizes,
+                })
+            }
+            Family::Utxo(_) => {
+                let store = utxo::Store::open_read_only(dir, chain, network, memory)?;
+                let tip = store.tip();
+                Ok(AtRest {
+                    tip: tip.map(|tip| (tip.height, tip.hash.to_string())),
+                    transactions: tip.map_or(0, |tip| tip.next_txnum),
+                    sizes: store.sizes(),
+                })
+            }
+            Family::Ring => {
+                let store = ring::Store::open_read_only(dir, chain, network, memory)?;
+                let tip = store.tip();
+                Ok(AtRest {
+                    tip: tip.map(|tip| (tip.height, tip.hash.to_string())),
+                    transactions: tip.map_or(0, |tip| tip.next_txnum),
+                    sizes: store.sizes(),
+                })
+            }
         }
-        let store = utxo::Store::open_read_only(dir, chain, network, memory)?;
-        let tip = store.tip();
-        Ok(AtRest {
-            tip: tip.map(|tip| (tip.height, tip.hash.to_string())),
-            transactions: tip.map_or(0, |tip| tip.next_txnum),
-            sizes: store.sizes(),
-        })
     }
 
     /// A copy of an index that no process has open, in a new folder.
@@ -78,9 +92,8 @@ impl AtRest {
     ) -> Result<(), IndexError> {
         match chain.family {
             Family::Account => account::Store::open(dir, chain, network, memory)?.backup(to),
-            Family::Utxo(_) | Family::Ring => {
-                utxo::Store::open(dir, chain, network, memory, None)?.backup(to)
-            }
+            Family::Utxo(_) => utxo::Store::open(dir, chain, network, memory, None)?.backup(to),
+            Family::Ring => ring::Store::open(dir, chain, network, memory)?.backup(to),
         }
     }
 }

@@ -10,8 +10,7 @@ use std::sync::Arc;
 use chain::{Chain, Family, Network};
 use node::Pool;
 
-use crate::identity::no_index;
-use crate::{Identity, IndexError, Memory, Standing, Stopped, SyncOptions, account, utxo};
+use crate::{Identity, IndexError, Memory, Standing, Stopped, SyncOptions, account, ring, utxo};
 
 /// The running index of one chain.
 #[derive(Clone)]
@@ -20,6 +19,8 @@ pub enum ChainIndex {
     Utxo(Arc<utxo::Index>),
     /// Of a chain whose transactions change balances of accounts.
     Account(Arc<account::Index>),
+    /// Of a chain whose inputs hide in rings.
+    Ring(Arc<ring::Index>),
     /// One that could not be opened; its chain is not answered for.
     Stopped(Arc<Stopped>),
 }
@@ -28,9 +29,7 @@ impl ChainIndex {
     /// Whether this version keeps an index of that chain.
     pub fn is_kept_of(chain: &Chain) -> bool {
         match chain.family {
-            Family::Utxo(_) => true,
-            Family::Account => true,
-            Family::Ring => false,
+            Family::Utxo(_) | Family::Account | Family::Ring => true,
         }
     }
 
@@ -39,8 +38,7 @@ impl ChainIndex {
     /// `history_from` says where an index of accounts begins (decision A12).
     ///
     /// # Errors
-    /// The folder holds something else, is in use or damaged; this version keeps no index of the
-    /// chain.
+    /// The folder holds something else, is in use or damaged.
     pub fn open(
         dir: &Path,
         pool: &Arc<Pool>,
@@ -68,7 +66,10 @@ impl ChainIndex {
                 let index = account::Index::start(store, Arc::clone(pool), options);
                 Ok(ChainIndex::Account(index))
             }
-            Family::Ring => Err(no_index(dir, chain)),
+            Family::Ring => {
+                let store = ring::Store::open(dir, chain, network, memory)?;
+                Ok(ChainIndex::Ring(ring::Index::start(store, Arc::clone(pool), options)))
+            }
         }
     }
 
@@ -82,10 +83,11 @@ impl ChainIndex {
         chain: &'static Chain,
         network: &'static Network,
     ) -> Result<(), IndexError> {
-        let (found, wanted) = match chain.family {
-            Family::Utxo(_) => (utxo::Store::identity(dir), Identity::new(chain, network)),
-            Family::Account => (account::Store::identity(dir), Identity::new(chain, network)),
-            Family::Ring => return Ok(()),
+        let wanted = Identity::new(chain, network);
+        let found = match chain.family {
+            Family::Utxo(_) => utxo::Store::identity(dir),
+            Family::Account => account::Store::identity(dir),
+            Family::Ring => ring::Store::identity(dir),
         };
         match found {
             Ok(Some(found)) if found != wanted => Err(IndexError::Stranger {
@@ -102,7 +104,7 @@ impl ChainIndex {
         match chain.family {
             Family::Utxo(_) => utxo::Store::is_open(dir),
             Family::Account => account::Store::is_open(dir),
-            Family::Ring => false,
+            Family::Ring => ring::Store::is_open(dir),
         }
     }
 
@@ -126,7 +128,10 @@ impl ChainIndex {
                 let hold = |store| account::Index::hold(store, Arc::clone(pool), why.clone());
                 store.map(|store| ChainIndex::Account(hold(store)))
             }
-            Family::Ring => None,
+            Family::Ring => {
+                let store = ring::Store::open_read_only(dir, chain, network, memory).ok();
+                store.map(|store| ChainIndex::Ring(ring::Index::hold(store, why.clone())))
+            }
         };
         if let Some(held) = held {
             return held;
@@ -139,6 +144,7 @@ impl ChainIndex {
         match self {
             ChainIndex::Utxo(index) => index.chain(),
             ChainIndex::Account(index) => index.chain(),
+            ChainIndex::Ring(index) => index.chain(),
             ChainIndex::Stopped(index) => index.chain(),
         }
     }
@@ -148,6 +154,7 @@ impl ChainIndex {
         match self {
             ChainIndex::Utxo(index) => index.network(),
             ChainIndex::Account(index) => index.network(),
+            ChainIndex::Ring(index) => index.network(),
             ChainIndex::Stopped(index) => index.network(),
         }
     }
@@ -157,6 +164,7 @@ impl ChainIndex {
         match self {
             ChainIndex::Utxo(index) => index.standing(),
             ChainIndex::Account(index) => index.standing(),
+            ChainIndex::Ring(index) => index.standing(),
             ChainIndex::Stopped(index) => index.standing(),
         }
     }
@@ -165,7 +173,7 @@ impl ChainIndex {
     pub fn is_filling(&self) -> bool {
         match self {
             ChainIndex::Account(index) => index.is_filling(),
-            ChainIndex::Utxo(_) | ChainIndex::Stopped(_) => false,
+            ChainIndex::Utxo(_) | ChainIndex::Ring(_) | ChainIndex::Stopped(_) => false,
         }
     }
 
@@ -174,6 +182,7 @@ impl ChainIndex {
         match (self, other) {
             (ChainIndex::Utxo(one), ChainIndex::Utxo(other)) => Arc::ptr_eq(one, other),
             (ChainIndex::Account(one), ChainIndex::Account(other)) => Arc::ptr_eq(one, other),
+            (ChainIndex::Ring(one), ChainIndex::Ring(other)) => Arc::ptr_eq(one, other),
             (ChainIndex::Stopped(one), ChainIndex::Stopped(other)) => Arc::ptr_eq(one, other),
             _ => false,
         }
@@ -188,6 +197,7 @@ impl ChainIndex {
         match self {
             ChainIndex::Utxo(index) => index.backup(dir),
             ChainIndex::Account(index) => index.backup(dir),
+            ChainIndex::Ring(index) => index.backup(dir),
             ChainIndex::Stopped(_) => Err(IndexError::failed("it is stopped")),
         }
     }
@@ -197,6 +207,7 @@ impl ChainIndex {
         match self {
             ChainIndex::Utxo(index) => index.stop().await,
             ChainIndex::Account(index) => index.stop().await,
+            ChainIndex::Ring(index) => index.stop().await,
             ChainIndex::Stopped(_) => {}
         }
     }

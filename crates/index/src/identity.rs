@@ -8,7 +8,7 @@ use std::path::Path;
 use chain::{Chain, Family, Network};
 
 use crate::db::{Batch, Db, Table, TableSpec};
-use crate::{IndexError, Memory, account, utxo};
+use crate::{IndexError, Memory, account, ring, utxo};
 
 /// What a store says of itself: the first table of every family.
 pub(crate) const META: Table = Table(0);
@@ -38,7 +38,7 @@ impl Identity {
             format: match chain.family {
                 Family::Utxo(_) => utxo::FORMAT,
                 Family::Account => account::FORMAT,
-                Family::Ring => 0,
+                Family::Ring => ring::FORMAT,
             },
         }
     }

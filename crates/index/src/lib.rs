@@ -13,6 +13,7 @@ mod faults;
 mod heights;
 mod identity;
 mod progress;
+pub mod ring;
 mod room;
 mod row;
 mod row_difference;

@@ -9,6 +9,7 @@ mod audit;
 mod export;
 mod import;
 mod info;
+mod ring_audit;
 mod stream;
 mod workplace;
 

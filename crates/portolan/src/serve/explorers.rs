@@ -211,7 +211,9 @@ impl Explorers {
         };
         let served = match index {
             ChainIndex::Stopped(_) => "the explorer answers 503 for this chain",
-            ChainIndex::Utxo(_) | ChainIndex::Account(_) => "what it holds is served as it is",
+            ChainIndex::Utxo(_) | ChainIndex::Account(_) | ChainIndex::Ring(_) => {
+                "what it holds is served as it is"
+            }
         };
         tracing::error!(
             chain = slug,

@@ -23,7 +23,8 @@ pub(super) struct SpanBlock {
 pub(super) fn start_height(request: &[u8]) -> Option<u64> {
     const NAME: &[u8] = b"\x0cstart_height\x05";
     let entries = request.strip_prefix(&HEAD)?;
-    let Some(at) = memchr::memmem::find(entries, NAME) else { return Some(0) };
+    let at = entries.windows(NAME.len()).position(|part| part == NAME);
+    let Some(at) = at else { return Some(0) };
     let height = entries.get(at + NAME.len()..)?.first_chunk()?;
     Some(u64::from_le_bytes(*height))
 }

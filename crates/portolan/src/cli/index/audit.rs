@@ -1,13 +1,16 @@
 //! `portolan index verify`: the audit of an index with itself, and what the node says of its sums.
+//!
+//! Leaves indexes of rings to `ring_audit`.
 
 use std::process::ExitCode;
 
+use chain::Family;
 use chain::utxo::Layout;
 use index::utxo::{Agreement, Progress, Verdict};
 use node::{Pool, Tried, Weight};
 use serde::Serialize;
 
-use super::{read_only, served};
+use super::{read_only, ring_audit, served};
 use crate::cli::output::{Output, complain, number};
 use crate::config::{Config, Served};
 use crate::failure::Failure;
@@ -46,11 +49,19 @@ struct Pooled {
 /// Carries `verify` out.
 pub(super) fn verify(config: &Config, slug: &str, output: Output) -> Result<ExitCode, Failure> {
     let served = served(config, slug)?;
-    if served.chain.format().is_none() {
-        let text = "this version has no audit of indexes of this family; a rebuild makes a new one";
-        return Err(Failure::new(format!("{slug}: {text}")));
+    match served.chain.family {
+        Family::Utxo(_) => audit(config, &served, output),
+        Family::Ring => ring_audit::audit(config, &served, output),
+        Family::Account => {
+            let text =
+                "this version has no audit of indexes of this family; a rebuild makes a new one";
+            Err(Failure::new(format!("{slug}: {text}")))
+        }
     }
-    let store = read_only(config, &served)?;
+}
+
+fn audit(config: &Config, served: &Served, output: Output) -> Result<ExitCode, Failure> {
+    let store = read_only(config, served)?;
     let mut told = "";
     let verdict = store
         .verify(|progress: Progress| {
@@ -61,7 +72,7 @@ pub(super) fn verify(config: &Config, slug: &str, output: Output) -> Result<Exit
         })
         .map_err(|error| Failure::new(error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (node, agrees) = runtime.block_on(ask_node(&served, &verdict));
+    let (node, agrees) = runtime.block_on(ask_node(served, &verdict));
     runtime.shutdown_background();
     let layout = served.chain.format().map(|format| format.layout);
     let audit = Audit {

@@ -1,0 +1,14 @@
+//! The index of chains whose inputs hide in rings: against recorded nodes, against what a test
+//! makes, against nodes that lie, and against a live one.
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as expected")]
+
+mod audited;
+mod expected;
+mod fixture;
+mod forge;
+mod forged;
+mod hostile;
+mod live;
+mod proxy;
+mod recorded;
+mod rig;
