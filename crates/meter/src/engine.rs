@@ -76,6 +76,13 @@ impl Engine {
         self.damaged.load(Ordering::Acquire)
     }
 
+    /// Can known keys be served? Those of a shared store can while it is away, unless a service was
+    /// lost to another process.
+    pub(crate) fn serves(&self) -> bool {
+        let unchanged = self.store.changed() == self.seen.load(Ordering::Acquire);
+        self.store_answers() || (self.store.is_shared() && unchanged)
+    }
+
     /// Did the last reading succeed?
     pub(crate) fn store_answers(&self) -> bool {
         self.store_answers.load(Ordering::Acquire)
@@ -83,6 +90,10 @@ impl Engine {
 
     /// Is the store left alone for a moment after an error?
     pub(crate) fn rests(&self) -> bool {
+        // One that is far away may take its time to fail; the background thread goes on asking.
+        if self.store.is_shared() && !self.store_answers() {
+            return true;
+        }
         (self.clock.mono().as_millis() as u64) < self.rests_until.load(Ordering::Acquire)
     }
 

@@ -1,52 +1,97 @@
-//! The background thread of a meter: polls the store, syncs and records usage.
+//! The background threads of a meter: one polls the store and records usage, one carries usage
+//! files to the disk, which must not wait for a store that is far away.
 //!
-//! Nothing waits for it but the end of the process. Invariant: it ends before the meter's drop
+//! Nothing waits for them but the end of the process. Invariant: they end before the meter's drop
 //! returns.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::engine::Engine;
+use crate::store::{Bell, StoreError};
 
-/// Changes of a command that was killed before it could tell are seen after so long.
+/// Changes that nobody told of are seen after so long.
 const POLL: Duration = Duration::from_millis(500);
-/// Polls between two syncs of the usage files: a power loss takes a second at most.
-const SYNC_EVERY: u32 = 2;
+/// Between two syncs of the usage files: a power loss takes a second at most.
+const SYNC: Duration = Duration::from_secs(1);
 /// Polls between two recordings of usage rows.
 const RECORD_EVERY: u32 = 6;
 
-/// The running thread; dropping it ends it.
-#[derive(Debug)]
-pub(crate) struct Keeper {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+/// What a thread is told.
+#[derive(PartialEq, Eq)]
+enum Word {
+    /// The store has changed.
+    Changed,
+    End,
 }
+
+/// The running threads; dropping it ends them.
+#[derive(Debug)]
+pub(crate) struct Keeper(Vec<(Sender<Word>, JoinHandle<()>)>);
 
 impl Keeper {
     pub(crate) fn start(engine: Arc<Engine>) -> io::Result<Keeper> {
-        let (stop, stopped) = mpsc::channel::<()>();
-        let keep = move || {
-            let mut polls = 0_u32;
-            while stopped.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
-                polls = polls.wrapping_add(1);
-                turn(&engine, polls);
+        let mut keeper = Keeper(Vec::new());
+        let synced = Arc::clone(&engine);
+        keeper.spawn("meter-sync", move |words| {
+            while words.recv_timeout(SYNC) == Err(RecvTimeoutError::Timeout) {
+                synced.sync();
             }
-        };
-        let thread = thread::Builder::new().name("meter".to_owned()).spawn(keep)?;
-        Ok(Keeper { stop: Some(stop), thread: Some(thread) })
+        })?;
+        let kept = Arc::clone(&engine);
+        let words = keeper.spawn("meter", move |words| keep(&kept, &words))?;
+        // Nobody is left to tell once the thread has ended.
+        engine.store.on_change(Bell::new(move || {
+            let _ = words.send(Word::Changed);
+        }));
+        Ok(keeper)
+    }
+
+    fn spawn(
+        &mut self,
+        name: &str,
+        work: impl FnOnce(Receiver<Word>) + Send + 'static,
+    ) -> io::Result<Sender<Word>> {
+        let (tell, told) = mpsc::channel();
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(move || work(told))?;
+        self.0.push((tell.clone(), thread));
+        Ok(tell)
+    }
+}
+
+/// Polls the store, and reads it at once when it tells of a change.
+fn keep(engine: &Engine, words: &Receiver<Word>) {
+    let mut polls = 0_u32;
+    let mut next = Instant::now() + POLL;
+    loop {
+        match words.recv_timeout(next.saturating_duration_since(Instant::now())) {
+            // Whatever was told up to now is found by one reading.
+            Ok(Word::Changed) => {
+                if words.try_iter().any(|word| word == Word::End) {
+                    return;
+                }
+                // An error is logged where it happens and tried again half a second later.
+                let _ = engine.catch_up();
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                polls = polls.wrapping_add(1);
+                turn(engine, polls);
+                next = Instant::now() + POLL;
+            }
+            Ok(Word::End) | Err(RecvTimeoutError::Disconnected) => return,
+        }
     }
 }
 
 fn turn(engine: &Engine, polls: u32) {
-    // An error is logged where it happens and tried again half a second later.
-    let _ = engine.catch_up();
-    if polls.is_multiple_of(SYNC_EVERY) {
-        engine.sync();
-    }
+    // A store that cannot be read is not written to either, and has said so. What was counted before
+    // a service was lost is recorded all the same.
+    let answers = matches!(engine.catch_up(), Ok(()) | Err(StoreError::Counted { .. }));
     if polls.is_multiple_of(RECORD_EVERY)
+        && answers
         && let Err(error) = engine.record()
     {
         tracing::error!(%error, "usage cannot be recorded; it is kept in the usage files");
@@ -55,8 +100,11 @@ fn turn(engine: &Engine, polls: u32) {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
+        for (tell, _) in &self.0 {
+            // One that has ended already cannot be told.
+            let _ = tell.send(Word::End);
+        }
+        for (_, thread) in self.0.drain(..) {
             // A panic of the thread was reported by the panic hook.
             let _ = thread.join();
         }

@@ -70,6 +70,7 @@ impl Ledger {
         now: Now,
     ) -> Result<Ledger, OpenError> {
         let lock = folder.lock(service)?;
+        store.hold(service)?;
         let file = UsageFile::open(&folder.usage(service), service, store.identity()?)?;
         let places = Places::of(&file, service, store)?;
         let ledger = Ledger {

@@ -14,6 +14,7 @@ mod books;
 mod bucket;
 mod caller;
 mod clock;
+mod copy;
 mod denial;
 mod engine;
 mod epoch;
@@ -26,9 +27,11 @@ mod open_error;
 mod permit;
 mod place;
 mod plan;
+mod postgres;
 mod presented;
 mod replica;
 mod scope;
+mod seal;
 mod secret;
 mod service;
 mod sqlite;
@@ -46,6 +49,7 @@ pub use admin::{
 };
 pub use caller::Caller;
 pub use clock::{Clock, Hands, Now, TimeError, Utc};
+pub use copy::{Copied, CopyError, copy};
 pub use denial::{Bar, Denial, Reason};
 pub use meter::Meter;
 pub use open_error::OpenError;
@@ -55,6 +59,7 @@ pub use plan::{
     MAX_BATCH_SIZE, MAX_CONCURRENCY, MAX_REQUESTS_PER_SECOND, MAX_UNITS, NO_PLAN, Plan, PlanConfig,
     PlanError, Plans,
 };
+pub use postgres::{AddressError, PostgresAddress};
 pub use presented::presented_key;
 pub use replica::Replica;
 pub use scope::{ScopeError, Scopes};
@@ -64,6 +69,6 @@ pub use sqlite::sqlite_version;
 pub use standing::Standing;
 pub use storage::Storage;
 pub use store::{
-    Account, AccountChange, AccountRef, ChainName, Changes, CountedRow, Key, KeyChange, NewAccount,
-    NewKey, RowName, Store, StoreError, Total, UsageRow,
+    Account, AccountChange, AccountRef, Bell, ChainName, Changes, CountedRow, Head, Key, KeyChange,
+    NewAccount, NewKey, Pages, RowName, Store, StoreError, StoredRow, Total, UsageRow,
 };

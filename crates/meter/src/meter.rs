@@ -85,6 +85,12 @@ impl Meter {
         self.engine.store_answers()
     }
 
+    /// Is it of use to send requests here? Also while a store that machines share is away, since
+    /// known keys are served from memory.
+    pub fn serves(&self) -> bool {
+        self.engine.serves()
+    }
+
     /// Writes every usage row to the store now. Blocks; the background thread does so every few
     /// seconds, and dropping the meter does so once more.
     pub fn record(&self) -> Result<(), StoreError> {

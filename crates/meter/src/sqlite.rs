@@ -15,11 +15,12 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use crate::epoch::Epoch;
 use crate::folder::{Folder, open_shared};
 use crate::store::{
-    Account, AccountChange, AccountRef, ChainName, Changes, CountedRow, Key, KeyChange, NewAccount,
-    NewKey, RowName, Store, StoreError, Total, UsageRow,
+    Account, AccountChange, AccountRef, ChainName, Changes, CountedRow, Head, Key, KeyChange,
+    NewAccount, NewKey, Pages, RowName, Store, StoreError, StoredRow, Total, UsageRow,
 };
 use crate::{OpenError, Replica, Scopes, Service, Utc};
 
+mod fill;
 mod schema;
 mod seal;
 
@@ -300,6 +301,18 @@ impl Store for Sqlite {
         let sql = "SELECT max(hour) FROM usage WHERE service = ?1";
         Ok(self.reader().query_row(sql, [service.as_str()], |row| row.get(0))?)
     }
+
+    fn stored(&self, after: Option<&StoredRow>, most: u32) -> Result<Vec<StoredRow>, StoreError> {
+        fill::stored(&self.reader(), after, most)
+    }
+
+    fn fill(&self, head: &Head, pages: Pages<'_>) -> Result<(), StoreError> {
+        let mut writer = self.writer();
+        let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        fill::fill(transaction, head, pages)?;
+        self.epoch.raise();
+        Ok(())
+    }
 }
 
 fn meta(connection: &Connection, name: &str) -> Result<u64, StoreError> {
@@ -334,7 +347,7 @@ fn insert_key(
 }
 
 /// Seals a row that was changed, if there is one.
-fn sealed<T: seal::Sealed>(
+fn sealed<T: seal::SealedRow>(
     transaction: &Transaction<'_>,
     changed: Option<T>,
 ) -> Result<Option<T>, StoreError> {

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use crate::OpenError;
 use crate::folder::Folder;
+use crate::postgres::{Postgres, PostgresAddress};
 use crate::sqlite::Sqlite;
 use crate::store::Store;
 
@@ -24,6 +25,14 @@ impl Storage {
     pub fn embedded(dir: &Path) -> Result<Storage, OpenError> {
         let folder = Folder::open(dir)?;
         let store = Box::new(Sqlite::open(&folder)?);
+        Ok(Storage { folder, store })
+    }
+
+    /// Accounts, keys and recorded usage in a PostgreSQL; the folder has the usage files of what is
+    /// counted on this machine.
+    pub fn postgres(dir: &Path, address: PostgresAddress) -> Result<Storage, OpenError> {
+        let folder = Folder::open(dir)?;
+        let store = Box::new(Postgres::open(address)?);
         Ok(Storage { folder, store })
     }
 }

@@ -10,6 +10,10 @@ use std::ops::Range;
 
 use crate::{Replica, Scopes, Service, Utc};
 
+mod whole;
+
+pub use whole::{Head, Pages, StoredRow};
+
 /// A database of accounts, keys and usage.
 pub trait Store: Send + Sync + fmt::Debug {
     /// A random number of this store, given when it was made; usage files carry it.
@@ -21,6 +25,21 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// A word that is another once accounts or keys may have changed. It is looked at for each
     /// request, so it costs no more than that; only that it differs means anything.
     fn changed(&self) -> u64;
+
+    /// Has a bell rung when accounts or keys have changed, where the store hears of it; they are
+    /// looked for from time to time besides.
+    fn on_change(&self, _bell: Bell) {}
+
+    /// Is it a store of several machines? They go on with what they know while it is away.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Takes a service for this process for as long as the store is open, where others than those
+    /// with the same folder may count it too. [`StoreError::Counted`] if another process does.
+    fn hold(&self, _service: Service) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Accounts and keys as they are now, those that changed after that version; 0 asks for all.
     fn changes_after(&self, version: u64) -> Result<Changes, StoreError>;
@@ -76,6 +95,33 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// The latest hour that has a row.
     fn last_hour(&self, service: Service) -> Result<Option<u32>, StoreError>;
+
+    /// Rows of usage as they stand, sorted by name, those after one of them.
+    fn stored(&self, after: Option<&StoredRow>, most: u32) -> Result<Vec<StoredRow>, StoreError>;
+
+    /// Makes an empty store a copy of another one. [`StoreError::NotEmpty`] if it is not empty.
+    fn fill(&self, head: &Head, pages: Pages<'_>) -> Result<(), StoreError>;
+}
+
+/// What a store rings when something has changed.
+pub struct Bell(Box<dyn Fn() + Send + Sync>);
+
+impl Bell {
+    /// A bell that does this whenever it is rung, from any thread; it must not block.
+    pub fn new(on_ring: impl Fn() + Send + Sync + 'static) -> Bell {
+        Bell(Box::new(on_ring))
+    }
+
+    /// Rings it.
+    pub fn ring(&self) {
+        (self.0)();
+    }
+}
+
+impl fmt::Debug for Bell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Bell")
+    }
 }
 
 /// An account.
@@ -319,6 +365,20 @@ pub enum StoreError {
     /// Its file is damaged, and how it shows.
     #[error("the store's database is damaged ({0}): stop, and restore it from a backup")]
     Damaged(String),
+    /// Another process counts the service.
+    #[error(
+        "{service} is counted for this store by {by}; one process at a time counts a service: stop \
+         that one first"
+    )]
+    Counted {
+        /// The service.
+        service: Service,
+        /// Who, as far as it is known.
+        by: String,
+    },
+    /// A copy is to go where something is.
+    #[error("the store that is to become the copy is not empty")]
+    NotEmpty,
     /// The database says no.
     #[error("the store cannot be used: {0}")]
     Failed(String),

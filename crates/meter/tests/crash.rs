@@ -13,13 +13,15 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use meter::{Clock, Meter, Service};
+use meter::{Clock, KeyOptions, Meter, PostgresAddress, Service};
 use rig::*;
 
 const NOON: &str = "2026-11-28T12:00:00Z";
 const THREADS: usize = 4;
 const FOLDER: &str = "METER_CRASH_FOLDER";
 const KEY: &str = "METER_CRASH_KEY";
+/// Address and password file of the store, where that is not in the folder.
+const POSTGRES: [&str; 2] = ["METER_CRASH_POSTGRES", "METER_CRASH_PASSWORD_FILE"];
 /// What the child writes before its first answer; the test harness writes text before it.
 const READY: &[u8] = b"\x01READY\x01";
 
@@ -28,7 +30,12 @@ const READY: &[u8] = b"\x01READY\x01";
 fn child() {
     let (Ok(folder), Ok(key)) = (std::env::var(FOLDER), std::env::var(KEY)) else { return };
     let (clock, hands) = Clock::test(utc(NOON));
-    let meter = Meter::open(folder.as_ref(), &Service::ALL, plans(wide()), clock).unwrap();
+    let postgres = std::env::var(POSTGRES[0]).ok().map(|url| {
+        let password = std::env::var(POSTGRES[1]).unwrap();
+        PostgresAddress::new(&url, Some(password.as_ref()), None).unwrap()
+    });
+    let storage = storage(folder.as_ref(), &postgres);
+    let meter = Meter::over(storage, &Service::ALL, plans(wide()), clock).unwrap();
     let output = Mutex::new(std::io::stdout());
     output.lock().unwrap().write_all(READY).unwrap();
     output.lock().unwrap().flush().unwrap();
@@ -58,11 +65,15 @@ fn child() {
 }
 
 /// Serves for a while, is killed, and says how many answers it gave.
-fn serve_and_kill(folder: &std::path::Path, key: &str, after: Duration) -> u64 {
-    let mut child = Command::new(std::env::current_exe().unwrap())
+fn serve_and_kill(rig: &Rig, server: Option<&testkit::Postgres>, after: Duration) -> u64 {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    if let (Some(server), Some(address)) = (server, &rig.postgres) {
+        command.env(POSTGRES[0], address.url()).env(POSTGRES[1], server.password_file());
+    }
+    let mut child = command
         .args(["--exact", "child", "--nocapture", "--test-threads=1"])
-        .env(FOLDER, folder)
-        .env(KEY, key)
+        .env(FOLDER, rig.dir.path())
+        .env(KEY, &rig.key)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -84,13 +95,24 @@ fn serve_and_kill(folder: &std::path::Path, key: &str, after: Duration) -> u64 {
 
 #[test]
 fn what_was_answered_is_billed_and_no_more_than_was_in_flight() {
-    let mut rig = Rig::new(wide(), NOON);
+    serve_and_be_killed(Rig::new(wide(), NOON), None, 14);
+}
+
+#[test]
+fn the_same_holds_with_accounts_and_usage_in_postgresql() {
+    let server = testkit::Postgres::start().unwrap();
+    let address = database(&server, "crash");
+    let rig = Rig::on(Some(address), wide(), NOON, KeyOptions::default());
+    serve_and_be_killed(rig, Some(&server), 12);
+}
+
+fn serve_and_be_killed(mut rig: Rig, server: Option<&testkit::Postgres>, rounds: u64) {
     let (mut least, mut most) = (0, 0);
-    for round in 0..14_u64 {
+    for round in 0..rounds {
         rig.meter = None;
         // From "still opening" to "recording again and again".
         let after = Duration::from_millis(20 + round * round * 20);
-        let answered = serve_and_kill(rig.dir.path(), &rig.key, after);
+        let answered = serve_and_kill(&rig, server, after);
         least += answered;
         most += answered + THREADS as u64;
         // As a command sees it before any process has opened the counters again.

@@ -5,6 +5,7 @@
 pub(crate) mod account;
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod copy;
 pub(crate) mod index;
 pub(crate) mod key;
 pub(crate) mod manual;
@@ -77,6 +78,9 @@ pub enum Command {
         /// The chain, such as btc [default: all]
         chain: Option<String>,
     },
+    /// The store of accounts, keys and usage
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Indexes of the explorer: sizes, audit, rebuild, backup, export, import
     #[command(subcommand)]
     Index(IndexCommand),
@@ -285,6 +289,29 @@ fn cap(text: &str) -> Result<Cap, String> {
 pub enum PlanCommand {
     /// List every plan with its numbers
     List,
+}
+
+/// `portolan store …`.
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Copy accounts, keys and usage between a folder and a PostgreSQL, either way
+    #[command(
+        after_help = "Examples:\n  portolan store copy --from data --to postgres://portolan@db.example/portolan --password-file pw\n  portolan store copy --from postgres://portolan@db.example/portolan --to data2\n\nStop the servers of both first. The target must be empty. Every row is read again on both sides;\nthe exit code is 1 if they differ. What PostgreSQL asks for is taken from [store] where the\naddress is that of the configuration."
+    )]
+    Copy {
+        /// The store as it is: a folder, or postgres://user@host/database
+        #[arg(long, value_name = "STORE")]
+        from: String,
+        /// The store to be, empty: a folder, or postgres://user@host/database
+        #[arg(long, value_name = "STORE")]
+        to: String,
+        /// A file with the password of PostgreSQL
+        #[arg(long, value_name = "FILE")]
+        password_file: Option<PathBuf>,
+        /// A file with the authorities that its certificate may come from, PEM
+        #[arg(long, value_name = "FILE")]
+        ca: Option<PathBuf>,
+    },
 }
 
 /// `portolan index …`.

@@ -41,7 +41,7 @@ pub const DEFAULT_FILE: &str = "portolan.toml";
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where everything embedded lives.
+    /// Where accounts, keys, counters and indexes live.
     pub store: StoreConfig,
     /// What is logged, and how.
     pub log: LogConfig,
@@ -155,8 +155,11 @@ impl Config {
             let explorer = &config.explorer;
             (explorer.cache_mb, explorer.write_buffer_mb, explorer.sync())
         };
+        let accounts =
+            |config: &Config| StoreConfig { dir: PathBuf::new(), ..config.store.clone() };
         let changed = [
-            ("store.dir", self.store != new.store),
+            ("store.dir", self.store.dir != new.store.dir),
+            ("store.accounts", accounts(self) != accounts(new)),
             ("[log]", self.log != new.log),
             ("serve.drain_grace_secs", self.serve != new.serve),
             ("what the explorer's indexes may use", memory(self) != memory(new)),
@@ -172,7 +175,10 @@ impl Config {
     }
 
     fn settle_paths(&mut self, folder: &Path) {
-        settle(&mut self.store.dir, folder);
+        let store = &mut self.store;
+        settle(&mut store.dir, folder);
+        let files = [&mut store.accounts_password_file, &mut store.accounts_ca];
+        files.into_iter().flatten().for_each(|path| settle(path, folder));
         let nodes = self.chain.values_mut().flat_map(|chain| &mut chain.nodes);
         let files =
             nodes.flat_map(|node| [&mut node.password_file, &mut node.cookie, &mut node.ca]);

@@ -12,8 +12,8 @@ use serde_json::json;
 use crate::cli::output::{Output, complain};
 use crate::cli::store::Whereabouts;
 use crate::cli::{
-    AccountCommand, Cli, Command, account, check, completions, index, key, manual, methods, plan,
-    usage, version,
+    AccountCommand, Cli, Command, account, check, completions, copy, index, key, manual, methods,
+    plan, usage, version,
 };
 use crate::config::Config;
 use crate::failure::Failure;
@@ -66,6 +66,7 @@ fn carry_out(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Index(command) => return index::run(&config, command, output),
         Command::Account(command) => account::run(&config, whereabouts, command, output)?,
         Command::Key(command) => key::run(&config, whereabouts, command, output)?,
+        Command::Store(command) => copy::run(&config, command, output)?,
         Command::Plan(command) => plan::run(&config, command, output)?,
         Command::Methods { chain } => methods::run(&config, chain.as_deref(), output)?,
         Command::Usage(args) => usage::run(&config, whereabouts, args, output)?,

@@ -89,10 +89,15 @@ impl Process {
 
     /// Asks it to end, waits, and kills it if it does not.
     pub fn stop(&mut self) {
+        self.stop_by(Signal::TERM);
+    }
+
+    /// The same by another signal.
+    pub(crate) fn stop_by(&mut self, signal: Signal) {
         if self.has_ended() {
             return;
         }
-        self.signal(Signal::TERM);
+        self.signal(signal);
         let until = Instant::now() + GRACE;
         while Instant::now() < until {
             if self.has_ended() {

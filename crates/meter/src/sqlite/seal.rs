@@ -1,101 +1,39 @@
-//! What tells a damaged row of an account or a key from a whole one.
+//! Sealed rows in SQLite: written, read, and held against their seals.
 //!
-//! SQLite sees a page whose structure is broken, but not a flipped bit within a value: a digest that
-//! changed by one would make a paying key an unknown one. So each row carries a hash of its values,
-//! and rows and their indexes are held against each other when all are read. It finds damage, not
-//! forgery. Invariant: a row that was damaged is never taken for a whole one, nor sealed anew.
+//! Rows and their indexes are held against each other besides, when all are read.
 
 use rusqlite::{Connection, Row, Transaction, params};
-use sha2::{Digest, Sha256};
 
 use super::{ACCOUNT, KEY, account, key};
+use crate::seal::Sealed;
 use crate::store::{Account, Key, StoreError};
 
 /// Findings of one table that are told.
 const MOST_FINDINGS: u32 = 3;
 
-/// Rows with a seal.
-pub(super) trait Sealed: Sized {
-    /// Table and name of a row, for messages.
-    const TABLE: &'static str;
+/// Sealed rows of SQLite.
+pub(super) trait SealedRow: Sealed {
+    /// Its columns but the seal.
     const COLUMNS: &'static str;
-
-    /// Number of the row.
-    fn id(&self) -> u64;
-
-    /// Hash of its values.
-    fn seal(&self) -> i64;
 
     /// Reads `COLUMNS`, whatever their seal.
     fn read(row: &Row<'_>) -> rusqlite::Result<Self>;
 }
 
-impl Sealed for Account {
-    const TABLE: &'static str = "accounts";
+impl SealedRow for Account {
     const COLUMNS: &'static str = ACCOUNT;
-
-    fn id(&self) -> u64 {
-        self.id
-    }
-
-    fn seal(&self) -> i64 {
-        hash(&[
-            &self.id.to_be_bytes(),
-            self.name.as_bytes(),
-            self.gateway_plan.as_bytes(),
-            self.explorer_plan.as_bytes(),
-            &[self.suspended.into()],
-            &self.created_at.secs().to_be_bytes(),
-        ])
-    }
 
     fn read(row: &Row<'_>) -> rusqlite::Result<Account> {
         account(row)
     }
 }
 
-impl Sealed for Key {
-    const TABLE: &'static str = "keys";
+impl SealedRow for Key {
     const COLUMNS: &'static str = KEY;
-
-    fn id(&self) -> u64 {
-        self.id
-    }
-
-    fn seal(&self) -> i64 {
-        let number = |number: Option<u64>| match number {
-            Some(number) => number.to_be_bytes().to_vec(),
-            None => Vec::new(),
-        };
-        hash(&[
-            &self.id.to_be_bytes(),
-            &self.account.to_be_bytes(),
-            &self.digest,
-            self.prefix.as_bytes(),
-            &[self.label.is_some().into()],
-            self.label.as_deref().unwrap_or_default().as_bytes(),
-            &number(self.daily_cap),
-            &number(self.expires_at.map(|at| at.secs())),
-            &[self.revoked.into()],
-            self.scopes.to_text().as_bytes(),
-            &self.created_at.secs().to_be_bytes(),
-        ])
-    }
 
     fn read(row: &Row<'_>) -> rusqlite::Result<Key> {
         key(row)
     }
-}
-
-/// The first 8 bytes of the SHA-256 of values, each after its length.
-fn hash(values: &[&[u8]]) -> i64 {
-    let mut hash = Sha256::new();
-    for value in values {
-        hash.update((value.len() as u64).to_be_bytes());
-        hash.update(value);
-    }
-    let digest: [u8; 32] = hash.finalize().into();
-    digest.first_chunk().map_or(0, |first| i64::from_be_bytes(*first))
 }
 
 /// Adds the column of seals and seals every row (schema 2).
@@ -108,21 +46,24 @@ pub(super) fn begin(transaction: &Transaction<'_>) -> Result<(), StoreError> {
     seal_all::<Key>(transaction)
 }
 
-fn seal_all<T: Sealed>(transaction: &Transaction<'_>) -> Result<(), StoreError> {
+fn seal_all<T: SealedRow>(transaction: &Transaction<'_>) -> Result<(), StoreError> {
     let select = format!("SELECT {} FROM {}", T::COLUMNS, T::TABLE);
     let rows: Vec<T> = super::all(transaction, &select, [], T::read)?;
     rows.iter().try_for_each(|row| seal(transaction, row))
 }
 
 /// Seals a row that was just written.
-pub(super) fn seal<T: Sealed>(transaction: &Transaction<'_>, row: &T) -> Result<(), StoreError> {
+pub(super) fn seal<T: SealedRow>(transaction: &Transaction<'_>, row: &T) -> Result<(), StoreError> {
     let update = format!("UPDATE {} SET seal = ?2 WHERE id = ?1", T::TABLE);
     transaction.prepare_cached(&update)?.execute(params![row.id().cast_signed(), row.seal()])?;
     Ok(())
 }
 
 /// Refuses to change a row that is damaged.
-pub(super) fn check<T: Sealed>(transaction: &Transaction<'_>, id: u64) -> Result<(), StoreError> {
+pub(super) fn check<T: SealedRow>(
+    transaction: &Transaction<'_>,
+    id: u64,
+) -> Result<(), StoreError> {
     let select = format!("SELECT {}, seal FROM {} WHERE id = ?1", T::COLUMNS, T::TABLE);
     let rows = super::all(transaction, &select, [id.cast_signed()], |row| whole::<T>(row))?;
     match rows.iter().all(Result::is_ok) {
@@ -132,7 +73,7 @@ pub(super) fn check<T: Sealed>(transaction: &Transaction<'_>, id: u64) -> Result
 }
 
 /// Reads `COLUMNS` and the seal after them; a row whose seal is another is told instead.
-fn whole<T: Sealed>(row: &Row<'_>) -> rusqlite::Result<Result<T, String>> {
+fn whole<T: SealedRow>(row: &Row<'_>) -> rusqlite::Result<Result<T, String>> {
     let id: i64 = row.get(0)?;
     let seal: i64 = row.get(T::COLUMNS.split(',').count())?;
     Ok(match T::read(row) {
@@ -143,7 +84,7 @@ fn whole<T: Sealed>(row: &Row<'_>) -> rusqlite::Result<Result<T, String>> {
 
 /// The whole rows that changed after a version, and into `damaged` what is not whole. When all are
 /// read, after version 0, the table and its indexes are held against each other.
-pub(super) fn changed<T: Sealed>(
+pub(super) fn changed<T: SealedRow>(
     connection: &Connection,
     after: i64,
     damaged: &mut Vec<String>,

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use meter::{
-    Admin, Caller, Clock, Denial, Hands, KeyOptions, Meter, Permit, PlanConfig, Plans, Reason,
-    Service, Utc,
+    Admin, Caller, Clock, Denial, Hands, KeyOptions, Meter, Permit, PlanConfig, Plans,
+    PostgresAddress, Reason, Service, Storage, Utc,
 };
 use tempfile::TempDir;
 
@@ -48,6 +48,8 @@ pub struct Rig {
     pub clock: Clock,
     pub plans: Plans,
     pub dir: TempDir,
+    /// Where accounts, keys and usage are, if not in the folder.
+    pub postgres: Option<PostgresAddress>,
 }
 
 impl Rig {
@@ -57,14 +59,24 @@ impl Rig {
     }
 
     pub fn with(lab: PlanConfig, at: &str, options: KeyOptions) -> Rig {
+        Rig::on(None, lab, at, options)
+    }
+
+    pub fn on(
+        postgres: Option<PostgresAddress>,
+        lab: PlanConfig,
+        at: &str,
+        options: KeyOptions,
+    ) -> Rig {
         let dir = tempfile::tempdir().unwrap();
         let (clock, hands) = Clock::test(utc(at));
         let plans = plans(lab);
-        let admin = Admin::open(dir.path(), plans.clone(), clock.clone()).unwrap();
+        let admin = Admin::over(storage(dir.path(), &postgres), plans.clone(), clock.clone());
         admin.add_account("acme", Some("lab"), Some("lab")).unwrap();
         let key = admin.add_key("acme", options).unwrap().key.reveal().to_owned();
-        let meter = open(dir.path(), &plans, &clock);
-        Rig { meter: Some(meter), admin, key, hands, clock, plans, dir }
+        let mut rig = Rig { meter: None, admin, key, hands, clock, plans, dir, postgres };
+        rig.restart();
+        rig
     }
 
     pub fn meter(&self) -> &Arc<Meter> {
@@ -74,7 +86,9 @@ impl Rig {
     /// Ends the meter and opens it again, as a restarted process does.
     pub fn restart(&mut self) {
         self.meter = None;
-        self.meter = Some(open(self.dir.path(), &self.plans, &self.clock));
+        let storage = storage(self.dir.path(), &self.postgres);
+        let (plans, clock) = (self.plans.clone(), self.clock.clone());
+        self.meter = Some(Meter::over(storage, &Service::ALL, plans, clock).unwrap());
     }
 
     pub fn caller_of(&self, key: &str, service: Service) -> Result<Caller, Denial> {
@@ -100,8 +114,17 @@ impl Rig {
     }
 }
 
-pub fn open(dir: &Path, plans: &Plans, clock: &Clock) -> Arc<Meter> {
-    Meter::open(dir, &Service::ALL, plans.clone(), clock.clone()).unwrap()
+pub fn storage(dir: &Path, postgres: &Option<PostgresAddress>) -> Storage {
+    match postgres {
+        Some(address) => Storage::postgres(dir, address.clone()).unwrap(),
+        None => Storage::embedded(dir).unwrap(),
+    }
+}
+
+/// A new database on a server.
+pub fn database(server: &testkit::Postgres, name: &str) -> PostgresAddress {
+    server.make_database(name).unwrap();
+    PostgresAddress::new(&server.url(name), Some(&server.password_file()), None).unwrap()
 }
 
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {

@@ -3,7 +3,7 @@
 //! Leaves what is done with it to the commands. Invariant: no store is made in a folder that has
 //! neither a configuration nor a store, unless that was asked for: no server would know its keys.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use meter::{Admin, Clock};
 use serde::Serialize;
@@ -23,8 +23,9 @@ pub(crate) struct Whereabouts {
 impl Whereabouts {
     /// Of the words of a command line: the file it names, and the variables that concern us.
     pub(crate) fn of(named: Option<&Path>, variables: &[(String, String)], create: bool) -> Self {
-        let said =
-            variables.iter().any(|(name, _)| name.eq_ignore_ascii_case("PORTOLAN__STORE__DIR"));
+        let ours = ["PORTOLAN__STORE__DIR", "PORTOLAN__STORE__ACCOUNTS"];
+        let is_ours = |name: &str| ours.iter().any(|ours| name.eq_ignore_ascii_case(ours));
+        let said = variables.iter().any(|(name, _)| is_ours(name));
         let configured = named.is_some() || said || Path::new(DEFAULT_FILE).exists();
         Whereabouts { configured, create }
     }
@@ -33,7 +34,7 @@ impl Whereabouts {
 /// An open store.
 pub(crate) struct Opened {
     pub(crate) admin: Admin,
-    store: PathBuf,
+    store: String,
     store_made: bool,
 }
 
@@ -42,8 +43,8 @@ pub(crate) struct Opened {
 pub(crate) struct Changed<T> {
     #[serde(flatten)]
     pub(crate) what: T,
-    /// The folder of the store.
-    store: PathBuf,
+    /// The folder of the store, or the address of its database.
+    store: String,
     /// It was not there before.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     store_made: bool,
@@ -54,18 +55,18 @@ pub(crate) struct Changed<T> {
 /// # Errors
 /// It cannot be opened, or there is nothing that says that it should be made.
 pub(crate) fn open(config: &Config, whereabouts: Whereabouts) -> Result<Opened, Failure> {
-    let store = config.store.dir.clone();
-    let store_made = !Admin::is_in(&store);
+    let dir = &config.store.dir;
+    let store_made = config.store.accounts.is_none() && !Admin::is_in(dir);
     if store_made && !whereabouts.configured && !whereabouts.create {
         return Err(Failure::new(format!(
             "neither {DEFAULT_FILE} nor a store ({}) is in this folder, so no server would know \
              what this makes: name the configuration with -c FILE, or let `account add` make a \
              store with --create-store",
-            store.display()
+            dir.display()
         )));
     }
-    let admin = Admin::open(&store, config.plans(), Clock::system())?;
-    Ok(Opened { admin, store, store_made })
+    let admin = Admin::over(config.store.open()?, config.plans(), Clock::system());
+    Ok(Opened { admin, store: config.store.place(), store_made })
 }
 
 impl Opened {
@@ -79,6 +80,6 @@ impl<T> Changed<T> {
     /// A line for people below what was changed.
     pub(crate) fn told(&self, what: &str) -> String {
         let made = if self.store_made { " (new)" } else { "" };
-        format!("{}\nStore: {}{made}\n", what.trim_end(), self.store.display())
+        format!("{}\nStore: {}{made}\n", what.trim_end(), self.store)
     }
 }

@@ -18,6 +18,7 @@ type Problem = (String, String);
 impl Config {
     /// Returns the first value that makes no sense.
     pub(super) fn check(&self) -> Result<(), Problem> {
+        self.check_store()?;
         self.check_listeners()?;
         self.check_log()?;
         self.check_numbers()?;
@@ -28,6 +29,19 @@ impl Config {
         tracing_subscriber::EnvFilter::try_new(&self.log.level)
             .map_err(|_| problem("log.level", "expected error, warn, info, debug or trace"))?;
         self.check_chains()
+    }
+
+    fn check_store(&self) -> Result<(), Problem> {
+        let store = &self.store;
+        store.address().map_err(|error| problem("store.accounts", &error.to_string()))?;
+        let files = [
+            ("store.accounts_password_file", &store.accounts_password_file),
+            ("store.accounts_ca", &store.accounts_ca),
+        ];
+        match files.iter().find(|(_, file)| store.accounts.is_none() && file.is_some()) {
+            Some((field, _)) => Err(problem(field, "means nothing without store.accounts")),
+            None => Ok(()),
+        }
     }
 
     fn check_listeners(&self) -> Result<(), Problem> {

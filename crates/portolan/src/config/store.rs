@@ -1,19 +1,56 @@
-//! `[store]`: where everything embedded lives.
+//! `[store]`: where accounts, keys, counters and indexes live.
 
 use std::path::PathBuf;
 
+use meter::{AddressError, OpenError, PostgresAddress, Storage};
 use serde::Deserialize;
 
-/// The folder of accounts, keys, counters and, later, indexes.
+/// The folder of everything embedded, and the database of accounts where that is another.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
     /// The folder; made when it is missing. One process serves each service from it.
     pub dir: PathBuf,
+    /// The PostgreSQL that keeps accounts, keys and usage; they are in the folder unless given.
+    pub accounts: Option<String>,
+    /// A file with its password.
+    pub accounts_password_file: Option<PathBuf>,
+    /// A file with the authorities that its certificate may come from, PEM.
+    pub accounts_ca: Option<PathBuf>,
 }
 
 impl Default for StoreConfig {
     fn default() -> Self {
-        StoreConfig { dir: PathBuf::from("data") }
+        StoreConfig {
+            dir: PathBuf::from("data"),
+            accounts: None,
+            accounts_password_file: None,
+            accounts_ca: None,
+        }
+    }
+}
+
+impl StoreConfig {
+    /// The address of the PostgreSQL, where one is given.
+    pub(super) fn address(&self) -> Result<Option<PostgresAddress>, AddressError> {
+        let file = self.accounts_password_file.as_deref();
+        let address = |url: &String| PostgresAddress::new(url, file, self.accounts_ca.as_deref());
+        self.accounts.as_ref().map(address).transpose()
+    }
+
+    /// Opens the store of accounts, keys and usage. Blocks.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn open(&self) -> Result<Storage, OpenError> {
+        match self.address().expect("checked when the configuration was read") {
+            Some(address) => Storage::postgres(&self.dir, address),
+            None => Storage::embedded(&self.dir),
+        }
+    }
+
+    /// Where accounts and keys are, in words.
+    pub fn place(&self) -> String {
+        self.accounts.clone().unwrap_or_else(|| self.dir.display().to_string())
     }
 }

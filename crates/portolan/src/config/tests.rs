@@ -216,6 +216,15 @@ fn value_that_makes_no_sense_names_its_field() {
             "[chain.btc]\nnodes = [{url=\"http://a\", slots=0}]".into(),
             "chain.btc.nodes[0].slots: must be at least 1",
         ),
+        ("[store]\naccounts = \"db.example\"".into(), "store.accounts: must be like postgres://"),
+        (
+            "[store]\naccounts = \"postgres://u:hunter2@h/d\"".into(),
+            "store.accounts: must have no password in it",
+        ),
+        (
+            "[store]\naccounts_password_file = \"f\"".into(),
+            "store.accounts_password_file: means nothing without store.accounts",
+        ),
         ("[gateway]\nlog_range = 0".into(), "gateway.log_range: must be at least 1"),
         ("[gateway]\nmax_head_bytes = 10".into(), "gateway.max_head_bytes: must be at least 8192"),
         ("[gateway]\ntls_cert = \"c\"".into(), "gateway.tls_key: missing"),

@@ -44,14 +44,16 @@ impl Health {
         match path {
             "/healthz" => (StatusCode::OK, TEXT, "alive\n".into()),
             "/readyz" => {
-                let (draining, store) = (self.drain.is_draining(), self.meter.store_answers());
-                let (ready, body) = readiness(draining, store, &pools(), &indexes());
+                let serves = self.meter.serves() && !self.drain.is_draining();
+                let store = (self.drain.is_draining(), self.meter.store_answers());
+                let (ready, body) = readiness(serves, store, &pools(), &indexes());
                 let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
                 (status, JSON, body)
             }
             "/metrics" => {
                 let services = self.services.iter().map(|service| service.registry());
-                (StatusCode::OK, PROMETHEUS, metrics(services, &pools(), &indexes()))
+                let store = self.meter.store_answers();
+                (StatusCode::OK, PROMETHEUS, metrics(services, store, &pools(), &indexes()))
             }
             _ => (StatusCode::NOT_FOUND, TEXT, "only /healthz, /readyz, /metrics\n".into()),
         }

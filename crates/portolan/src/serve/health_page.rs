@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use index::ChainIndex;
 use node::{NodeState, Pool};
-use prometheus::{IntGaugeVec, Opts, Registry, TextEncoder};
+use prometheus::{IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
 use serde::Serialize;
 
 use super::index_metrics::indexes;
@@ -45,16 +45,16 @@ struct NodeView {
     note: Option<String>,
 }
 
-/// Returns whether calls can be served, and the page that says so: at least one node is usable,
-/// the store answers and the process does not drain.
+/// Returns whether calls can be served, and the page that says so: at least one node is usable, and
+/// the process serves. It may while a store that machines share is away.
 pub(super) fn readiness(
-    draining: bool,
-    store_answers: bool,
+    serves: bool,
+    (draining, store_answers): (bool, bool),
     pools: &[Arc<Pool>],
     kept: &[ChainIndex],
 ) -> (bool, String) {
     let chains: Vec<ChainState> = pools.iter().map(|pool| chain_state(pool, kept)).collect();
-    let ready = !draining && store_answers && chains.iter().any(|chain| chain.usable);
+    let ready = serves && chains.iter().any(|chain| chain.usable);
     let page = Readiness {
         ready,
         draining,
@@ -107,14 +107,25 @@ fn node_view(state: NodeState) -> NodeView {
 /// index, and what is to be told of the program.
 pub(super) fn metrics<'a>(
     services: impl IntoIterator<Item = &'a Registry>,
+    store_answers: bool,
     pools: &[Arc<Pool>],
     kept: &[ChainIndex],
 ) -> String {
     let mut families: Vec<_> = services.into_iter().flat_map(Registry::gather).collect();
     families.extend(nodes(pools).gather());
     families.extend(indexes(kept).gather());
+    families.extend(store(store_answers).gather());
     families.extend(program().gather());
     TextEncoder::new().encode_to_string(&families).unwrap_or_default()
+}
+
+fn store(answers: bool) -> Registry {
+    let registry = Registry::new();
+    let help = "1 while the store of accounts and keys can be read";
+    let gauge = IntGauge::new("portolan_store_answers", help).expect("the name is valid");
+    gauge.set(answers.into());
+    registry.register(Box::new(gauge)).expect("it is the only one");
+    registry
 }
 
 fn nodes(pools: &[Arc<Pool>]) -> Registry {

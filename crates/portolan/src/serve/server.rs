@@ -206,12 +206,13 @@ impl Server {
 /// Opens the store of accounts, keys and usage; where its disk is full, in the room that was kept for
 /// that.
 async fn open_meter(config: &Config, services: &Services) -> Result<Arc<Meter>, Failure> {
-    let (dir, plans) = (config.store.dir.clone(), config.plans());
+    let (store, plans) = (config.store.clone(), config.plans());
+    let dir = store.dir.clone();
     let metered = [(Listens::Gateway, Service::Gateway), (Listens::Explorer, Service::Explorer)];
     let metered = metered.into_iter().filter(|(who, _)| services.has(*who));
     let metered: Vec<Service> = metered.map(|(_, service)| service).collect();
     let open = move || {
-        let open = || Meter::open(&dir, &metered, plans.clone(), Clock::system());
+        let open = || Meter::over(store.open()?, &metered, plans.clone(), Clock::system());
         match open() {
             Err(error) if reserve::give_up(&dir) => {
                 let store = dir.display();

@@ -1,0 +1,227 @@
+//! The one connection to PostgreSQL: it asks, it listens, it holds the services.
+//!
+//! Verbs are carried out one after another on a runtime of their own; whoever asks blocks, and may do
+//! so anywhere. A connection that broke is made anew by the next verb. Invariants: no verb outlasts
+//! its time; before a new connection is used the former one is at its end, so that nothing that was
+//! sent over it comes after what is sent over the new one; a service that was held is held by the new
+//! connection too, or known to be lost.
+
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime::Runtime;
+use tokio::time::{sleep, timeout};
+use tokio_postgres::{AsyncMessage, Client, Connection, NoTls};
+
+use super::address::PostgresAddress;
+use super::hold::{self, Holds};
+use crate::store::{Bell, StoreError};
+
+/// The space of our advisory locks: "PTLN".
+pub(super) const LOCKS: i32 = 0x5054_4c4e;
+/// A verb, with the connection that it may have to make.
+pub(super) const SHORT: Duration = Duration::from_secs(5);
+/// A verb that reads very many rows.
+pub(super) const READ: Duration = Duration::from_secs(60);
+/// A verb that writes a whole store, or waits for another program.
+pub(super) const LONG: Duration = Duration::from_secs(3600);
+/// How long the server may take to end a connection that we have lost.
+const ENDING: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// What each connection is told first. Keepalives are the server's: they free what a machine held
+/// that is gone without a word.
+const BEGIN: &str = "SET search_path TO portolan; SET synchronous_commit TO on;
+                     SET tcp_keepalives_idle TO 10; SET tcp_keepalives_interval TO 5;
+                     SET tcp_keepalives_count TO 3; LISTEN portolan";
+
+/// The connection and what outlives it.
+#[derive(Debug)]
+pub(super) struct Session {
+    address: PostgresAddress,
+    /// Taken out only when the session ends.
+    runtime: Option<Runtime>,
+    line: tokio::sync::Mutex<Line>,
+    bell: Arc<OnceLock<Bell>>,
+    pub(super) holds: Mutex<Holds>,
+    /// Raised when a service is lost to another process.
+    pub(super) lost: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Line {
+    client: Option<Client>,
+    /// The server's name for the connection: process, and when that began.
+    backend: Option<(i32, String)>,
+}
+
+impl Session {
+    pub(super) fn new(address: PostgresAddress) -> Result<Session, StoreError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("postgres")
+            .enable_all()
+            .build()
+            .map_err(|error| StoreError::Failed(error.to_string()))?;
+        Ok(Session {
+            address,
+            runtime: Some(runtime),
+            line: tokio::sync::Mutex::default(),
+            bell: Arc::default(),
+            holds: Mutex::default(),
+            lost: AtomicU64::new(0),
+        })
+    }
+
+    /// What is rung when the server says that something has changed; the first one counts.
+    pub(super) fn set_bell(&self, bell: Bell) {
+        let _ = self.bell.set(bell);
+    }
+
+    /// Carries a verb out within that time, and blocks until it is.
+    pub(super) fn ask<T: Send>(
+        &self,
+        most: Duration,
+        verb: impl AsyncFnOnce(&mut Client) -> Result<T, StoreError> + Send,
+    ) -> Result<T, StoreError> {
+        let Some(runtime) = &self.runtime else { return Err(ended()) };
+        // A thread of its own: the one that asks may be one of a runtime, which must not block on
+        // another.
+        let carry_out = || runtime.block_on(self.carry_out(most, verb));
+        thread::scope(|scope| {
+            let asked =
+                thread::Builder::new().name("verb".to_owned()).spawn_scoped(scope, carry_out);
+            let asked = asked.map_err(|error| StoreError::Failed(error.to_string()))?;
+            asked.join().unwrap_or_else(|_| Err(ended()))
+        })
+    }
+
+    async fn carry_out<T>(
+        &self,
+        most: Duration,
+        verb: impl AsyncFnOnce(&mut Client) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut line = self.line.lock().await;
+        let work = async {
+            if line.client.as_ref().is_none_or(Client::is_closed) {
+                self.connect(&mut line).await?;
+            }
+            let client = line.client.as_mut().ok_or_else(ended)?;
+            verb(client).await
+        };
+        let done = timeout(most, work).await;
+        // What was given up in the middle must not be gone on with.
+        if done.is_err() || line.client.as_ref().is_some_and(Client::is_closed) {
+            line.client = None;
+        }
+        done.unwrap_or_else(|_| {
+            Err(StoreError::Failed(format!("PostgreSQL has not answered within {most:?}")))
+        })
+    }
+
+    async fn connect(&self, line: &mut Line) -> Result<(), StoreError> {
+        line.client = None;
+        let config = self.address.config()?;
+        let client = match self.address.tls()? {
+            Some(tls) => {
+                let (client, connection) = config.connect(tls).await?;
+                self.drive(connection);
+                client
+            }
+            None => {
+                let (client, connection) = config.connect(NoTls).await?;
+                self.drive(connection);
+                client
+            }
+        };
+        client.batch_execute(BEGIN).await?;
+        if let Some(former) = &line.backend {
+            end(&client, former).await?;
+        }
+        let who = "SELECT pid, backend_start::text FROM pg_catalog.pg_stat_activity
+                   WHERE pid = pg_backend_pid()";
+        let row = client.query_one(who, &[]).await?;
+        line.backend = Some((row.get(0), row.get(1)));
+        let mut held = *self.holds.lock().unwrap_or_else(PoisonError::into_inner);
+        let had = held;
+        let taken = hold::take_again(&client, &mut held).await;
+        if held != had {
+            *self.holds.lock().unwrap_or_else(PoisonError::into_inner) = held;
+            self.lost.fetch_add(1, Ordering::AcqRel);
+        }
+        taken?;
+        line.client = Some(client);
+        Ok(())
+    }
+
+    /// Moves the bytes of a connection for as long as it lives.
+    fn drive<S, T>(&self, mut connection: Connection<S, T>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let Some(runtime) = &self.runtime else { return };
+        let bell = Arc::clone(&self.bell);
+        runtime.spawn(async move {
+            while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await
+            {
+                if let (AsyncMessage::Notification(_), Some(bell)) = (message, bell.get()) {
+                    bell.ring();
+                }
+            }
+            // What was said while nobody listened is looked for.
+            if let Some(bell) = bell.get() {
+                bell.ring();
+            }
+        });
+    }
+}
+
+/// Waits until a connection that we had before is at its end.
+async fn end(client: &Client, (process, began): &(i32, String)) -> Result<(), StoreError> {
+    let terminate = "SELECT count(pg_terminate_backend(pid)) FROM pg_catalog.pg_stat_activity
+                     WHERE pid = $1 AND backend_start::text = $2";
+    let gone = async {
+        loop {
+            let left = client.query_one(terminate, &[process, began]).await?;
+            if left.get::<_, i64>(0) == 0 {
+                return Ok(());
+            }
+            sleep(LOOK_AGAIN).await;
+        }
+    };
+    let late = || StoreError::Failed("PostgreSQL keeps a lost connection of ours".to_owned());
+    timeout(ENDING, gone).await.unwrap_or_else(|_| Err(late()))
+}
+
+fn ended() -> StoreError {
+    StoreError::Failed("the connection to PostgreSQL has ended".to_owned())
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Tells the server, which frees what was held.
+        self.line.get_mut().client = None;
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for StoreError {
+    fn from(error: tokio_postgres::Error) -> StoreError {
+        if let Some(said) = error.as_db_error() {
+            // Its detail may show values of a row, digests among them.
+            return match said.code().code() {
+                "XX001" | "XX002" => StoreError::Damaged(said.message().to_owned()),
+                code => StoreError::Failed(format!("PostgreSQL: {} ({code})", said.message())),
+            };
+        }
+        let cause = std::error::Error::source(&error).map(ToString::to_string);
+        let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
+        StoreError::Failed(format!("PostgreSQL: {error}{cause}"))
+    }
+}
