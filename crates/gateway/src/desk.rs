@@ -50,15 +50,17 @@ impl<'a> Desk<'a> {
             return Err(Reason::GatewayBusy.into());
         }
         intake::announced(headers, &mut body, settings).await?;
+        // Before a byte of it is read: who has no token left makes no work.
+        if intake::is_compressed(headers) {
+            self.gateway.meter().prepay(&self.caller, &mut place).await?;
+        }
         let buffered = load.buffer(self.caller.account_id(), settings);
         let posted = match intake::read(headers, body, settings, &buffered).await {
             Ok(posted) => posted,
             Err(refusal) => return Err(self.refuse_body(refusal, place).await),
         };
-        if posted.is_compressed() {
-            self.gateway.meter().prepay(&self.caller, &mut place).await?;
-        }
-        let (text, buffered) = match posted.text(settings, load, buffered).await {
+        let account = self.caller.account_id();
+        let (text, buffered) = match posted.text(settings, load, account, buffered).await {
             Ok(read) => read,
             Err(refusal) => return Err(self.refuse_body(refusal, place).await),
         };

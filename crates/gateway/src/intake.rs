@@ -70,12 +70,12 @@ pub(crate) async fn read(
     Ok(Posted { raw, claimed, coding })
 }
 
-impl Posted {
-    /// Is it work to find out what it says?
-    pub(crate) fn is_compressed(&self) -> bool {
-        self.coding != Coding::Plain
-    }
+/// Is it work to find out what the body says?
+pub(crate) fn is_compressed(headers: &HeaderMap) -> bool {
+    Coding::of(headers).is_ok_and(|coding| coding != Coding::Plain)
+}
 
+impl Posted {
     /// The text of the body, and what it takes up.
     ///
     /// # Errors
@@ -85,11 +85,12 @@ impl Posted {
         self,
         settings: &Settings,
         load: &Load,
+        account: u64,
         buffered: Buffered,
     ) -> Result<(Bytes, Buffered), Refusal> {
         let (text, buffered) = match self.coding {
             Coding::Plain => (self.raw, buffered),
-            _ => self.decoded(settings, load, buffered).await?,
+            _ => self.decoded(settings, load, account, buffered).await?,
         };
         if simdutf8::basic::from_utf8(&text).is_err() {
             return Err(Refusal::saying(Reason::Unreadable, "the body is not UTF-8"));
@@ -102,10 +103,11 @@ impl Posted {
         self,
         settings: &Settings,
         load: &Load,
+        account: u64,
         buffered: Buffered,
     ) -> Result<(Bytes, Buffered), Refusal> {
-        let turn = load.decompressions.clone().acquire_owned();
-        let Ok(Ok(turn)) = tokio::time::timeout(settings.body_timeout, turn).await else {
+        let turn = load.turns.take(account);
+        let Ok(Some(turn)) = tokio::time::timeout(settings.body_timeout, turn).await else {
             return Err(Reason::GatewayBusy.into());
         };
         let most = settings.max_request_bytes;

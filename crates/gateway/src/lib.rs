@@ -33,6 +33,7 @@ mod rpc;
 mod serve;
 mod settings;
 mod split;
+mod turns;
 
 /// The parser of request bodies and the outline of answers, for the benchmark alone.
 #[doc(hidden)]

@@ -8,16 +8,15 @@ use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::Semaphore;
-
 use crate::settings::Settings;
+use crate::turns::Turns;
 
 /// The counts of one process.
 #[derive(Debug)]
 pub(crate) struct Load {
     /// Bodies that may be decompressed at once: half of the processors, so that the other half
     /// serves whatever is sent.
-    pub(crate) decompressions: Arc<Semaphore>,
+    pub(crate) turns: Turns,
     buffered: AtomicUsize,
     by_account: Mutex<HashMap<u64, usize>>,
 }
@@ -36,7 +35,7 @@ impl Default for Load {
     fn default() -> Load {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Load {
-            decompressions: Arc::new(Semaphore::new((processors / 2).max(1))),
+            turns: Turns::new((processors / 2).max(1)),
             buffered: AtomicUsize::new(0),
             by_account: Mutex::default(),
         }

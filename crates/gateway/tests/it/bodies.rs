@@ -78,6 +78,25 @@ async fn compressed_call_takes_no_more_tokens_than_a_plain_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn without_a_token_a_compressed_body_is_not_read() {
+    let mock = Mock::start(MockOptions::default()).await.unwrap();
+    let mut slow = plan(&mock, 1, 10);
+    let (clock, _hands) = meter::Clock::test(1_795_867_200);
+    slow.clock = clock;
+    let rig = slow.start().await;
+    assert_eq!(post_gzip(&rig, &gzip(COUNT.as_bytes())).await.status, 200);
+    let mut connection = rig.connect().await;
+    let (key, length) = (&rig.key, 2 << 20);
+    let head = format!(
+        "POST /v1/rpc/btc HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\nContent-Encoding: gzip\r\nContent-Length: {length}\r\n\r\n"
+    );
+    connection.send(&[head.as_bytes(), &gzip(b"").repeat(3)].concat()).await.unwrap();
+    let answer = connection.answer().await.unwrap();
+    refused(&answer, 429, "RATE_LIMITED");
+    assert_eq!(answer.header("connection"), Some("close"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn account_takes_its_place_before_its_body() {
     let mock = Mock::start(MockOptions::default()).await.unwrap();
     let rig = plan(&mock, 1000, 2).start().await;
