@@ -1,5 +1,5 @@
 //! Load on one address over kept connections, counting right answers byte for byte:
-//! `load ADDRESS SECONDS CONNECTIONS KEY [CALLS_PER_SECOND]`.
+//! `load ADDRESS SECONDS CONNECTIONS KEY [CALLS_PER_SECOND [CHAIN]]`.
 //!
 //! Without a rate every connection sends its next call when the last was answered. With one, calls
 //! follow a fixed schedule and each is timed from when it was due, so that a server that stalls is
@@ -85,12 +85,13 @@ async fn client(
 async fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [address, seconds, connections, key, rate @ ..] = &words[..] else {
-        return Err("usage: load ADDRESS SECONDS CONNECTIONS KEY [CALLS_PER_SECOND]".into());
+        return Err("usage: load ADDRESS SECONDS CONNECTIONS KEY [CALLS_PER_SECOND [CHAIN]]".into());
     };
     let (seconds, connections): (f64, u32) = (seconds.parse()?, connections.parse()?);
+    let chain = rate.get(1).map_or("btc", String::as_str);
     let rate: Option<f64> = rate.first().map(|rate| rate.parse()).transpose()?;
     let call = format!(
-        "POST /v1/rpc/btc HTTP/1.1\r\nHost: bench\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{CALL}",
+        "POST /v1/rpc/{chain} HTTP/1.1\r\nHost: bench\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{CALL}",
         CALL.len()
     );
     let start = Instant::now();
