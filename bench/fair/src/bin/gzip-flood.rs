@@ -89,7 +89,8 @@ async fn main() -> Result<(), Failure> {
             *all.entry(status).or_default() += count;
         }
     }
-    let words: Vec<String> = all.iter().map(|(status, count)| format!("{status} {count}")).collect();
+    let words: Vec<String> =
+        all.iter().map(|(status, count)| format!("{status} {count}")).collect();
     println!("{}", words.join(" "));
     Ok(())
 }

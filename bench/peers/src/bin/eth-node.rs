@@ -33,10 +33,13 @@ fn result(call: &Value) -> Value {
         "eth_syncing" => json!(false),
         "net_peerCount" => json!("0x10"),
         "web3_clientVersion" => json!("Geth/v1.17.0/bench"),
-        "eth_getBalance" => json!("0x00000000000000000000000000000000000000000000d3c21bcecceda1000000"),
+        "eth_getBalance" => {
+            json!("0x00000000000000000000000000000000000000000000d3c21bcecceda1000000")
+        }
         "eth_call" => {
             let data = call["params"][0]["data"].as_str().unwrap_or_default();
-            let bytes = usize::from_str_radix(data.trim_start_matches("0x"), 16).unwrap_or_default();
+            let bytes =
+                usize::from_str_radix(data.trim_start_matches("0x"), 16).unwrap_or_default();
             json!(format!("0x{}", "0".repeat(bytes.min(MOST_BYTES))))
         }
         // Of which network it is, it does not say.
@@ -60,7 +63,9 @@ fn answer(body: &[u8], count: &Cell<u64>) -> Value {
     match serde_json::from_slice(body) {
         Ok(Value::Array(calls)) => calls.iter().map(one).collect(),
         Ok(call) => one(&call),
-        Err(_) => json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "no JSON"}}),
+        Err(_) => {
+            json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "no JSON"}})
+        }
     }
 }
 
