@@ -47,6 +47,8 @@ impl Geth {
         let mut command = Command::new(program);
         command.args(["--dev", "--nodiscover", "--ipcdisable", "--port", "0", "--http"]);
         command.args(["--http.api", "eth,net,web3,debug,txpool,dev"]);
+        // It ends itself on a disk that is nearly full, whatever it would need.
+        command.args(["--datadir.minfreedisk", "64"]);
         command.args(["--datadir", &folder.path().display().to_string()]);
         command.args(["--http.port", &port.to_string()]);
         command.args(["--authrpc.port", &engine_port.to_string()]).args(more);
