@@ -21,4 +21,4 @@ pub use base_fee::next_base_fee;
 pub use hash::Hash;
 pub use keccak::keccak256;
 pub use reward::{RewardForks, issuance};
-pub use token::{Standard, TokenTransfer, token_transfers};
+pub use token::{Standard, TokenTransfer, is_malformed_transfer, token_transfers};

@@ -96,6 +96,21 @@ pub fn token_transfers(token: Address, topics: &[[u8; 32]], data: &[u8]) -> Vec<
     }
 }
 
+/// Whether a log claims by its first topic to tell of transfers of tokens, and does not: it is of
+/// another shape, and is skipped alone.
+pub fn is_malformed_transfer(token: Address, topics: &[[u8; 32]], data: &[u8]) -> bool {
+    if SYSTEM.contains(&token) {
+        return false;
+    }
+    match topics {
+        [TRANSFER, rest @ ..] => transfer(token, rest, data).is_none(),
+        [SINGLE, rest @ ..] => rest.len() != 3 || data.len() != 64,
+        [BATCH, _, from, to] => batch(token, from, to, data).is_none(),
+        [BATCH, ..] => true,
+        _ => false,
+    }
+}
+
 /// A transfer of one kind: which, is told by how much of it is indexed.
 fn transfer(token: Address, topics: &[[u8; 32]], data: &[u8]) -> Option<TokenTransfer> {
     let thing = |from, to, id| TokenTransfer {

@@ -18,6 +18,10 @@ fn read(topics: &[[u8; 32]], data: &[u8]) -> Vec<(u8, u8, u64, Option<u64>)> {
     let transfers = token_transfers(TOKEN, topics, data);
     let short =
         |t: TokenTransfer| (t.from.0[19], t.to.0[19], t.amount.to(), t.id.map(|id| id.to::<u64>()));
+    let claims = [BATCH, SINGLE, TRANSFER].contains(topics.first().unwrap_or(&[0; 32]));
+    let lists_nothing = topics.first() == Some(&BATCH) && data == words(&[64, 96, 0, 0]);
+    let malformed = claims && transfers.is_empty() && !lists_nothing;
+    assert_eq!(is_malformed_transfer(TOKEN, topics, data), malformed);
     transfers.into_iter().map(short).collect()
 }
 
