@@ -31,6 +31,16 @@ use crate::reads::Reads;
 use crate::refusal::{Reason, Refusal};
 use place::{BlockPlace, Cursor};
 
+pub use address::{Account, Coverage, History};
+pub use block::{Block, Summary, Transactions};
+pub use contract::{Contract, Created};
+pub use gas::{Gas, GasTier};
+pub use mempool::Mempool;
+pub use search::Meaning;
+pub use status::{AccountStatus, Status};
+pub use text::{Data, Text};
+pub use transaction::{InternalOperation, Listed, Mined, Transaction, TransactionLog, Transfer};
+
 /// What a handler works with.
 #[derive(Clone)]
 struct Desk<'a> {

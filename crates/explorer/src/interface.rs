@@ -7,28 +7,54 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::utxo;
+use crate::{account, utxo};
 
 /// The name before a schema's in a reference.
 const PLACE: &str = "#/components/schemas/";
 
-/// Every schema that is made from a type, by its name.
-pub fn schemas() -> Map<String, Value> {
+/// The schemas of the answers of the utxo family, by their names.
+pub fn utxo_schemas() -> Map<String, Value> {
+    schemas(utxo_family)
+}
+
+/// The schemas of the answers of the account family, by their names.
+pub fn account_schemas() -> Map<String, Value> {
+    schemas(account_family)
+}
+
+/// Every schema that is made from a type of a family, by its name.
+fn schemas(family: fn(&mut SchemaGenerator)) -> Map<String, Value> {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut generator =
         settings.with(|settings| settings.definitions_path = "/components/schemas".into()).into();
-    utxo_family(&mut generator);
+    family(&mut generator);
     let mut schemas = generator.take_definitions(true);
     schemas.values_mut().for_each(tidy);
     hoist_variants(&mut schemas);
     schemas
 }
 
+fn add<T: JsonSchema>(generator: &mut SchemaGenerator) {
+    generator.subschema_for::<T>();
+}
+
+/// The answers of the account family.
+fn account_family(generator: &mut SchemaGenerator) {
+    add::<account::Status>(generator);
+    add::<account::Summary>(generator);
+    add::<account::Block<'static>>(generator);
+    add::<account::Transactions>(generator);
+    add::<account::Transaction>(generator);
+    add::<account::Account>(generator);
+    add::<account::History>(generator);
+    add::<account::Gas>(generator);
+    add::<account::Contract>(generator);
+    add::<account::Mempool>(generator);
+    add::<account::Meaning>(generator);
+}
+
 /// The answers of the utxo family.
 fn utxo_family(generator: &mut SchemaGenerator) {
-    fn add<T: JsonSchema>(generator: &mut SchemaGenerator) {
-        generator.subschema_for::<T>();
-    }
     add::<utxo::Status>(generator);
     add::<utxo::Summary>(generator);
     add::<utxo::Header>(generator);

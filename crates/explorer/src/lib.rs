@@ -5,7 +5,7 @@
 //! rows to `index`, keys and charges to `meter`, sockets to `listen`. Invariants: an answer is made
 //! from one tip; what the index can answer is never asked of a node.
 
-mod account;
+pub mod account;
 mod answer;
 mod body;
 mod content;

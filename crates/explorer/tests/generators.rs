@@ -1,4 +1,4 @@
-//! What reads documents of interfaces takes both of ours: a linter, and makers of clients.
+//! What reads documents of interfaces takes all of ours: a linter, and makers of clients.
 //!
 //! They are installed where npm, PyPI and Maven Central are reached; one that cannot be had is
 //! skipped, and says so.
@@ -13,7 +13,7 @@ const REDOCLY: &str = "@redocly/cli@2.77.0";
 const GENERATOR: &str = "@openapitools/openapi-generator-cli@2.41.0";
 const PYTHON_CLIENT: &str = "openapi-python-client==0.29.1";
 
-const DOCUMENTS: [&str; 2] = ["explorer", "gateway"];
+const DOCUMENTS: [&str; 3] = ["explorer", "explorer-accounts", "gateway"];
 
 fn document(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/api");

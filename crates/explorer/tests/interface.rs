@@ -9,8 +9,39 @@ use std::path::{Path, PathBuf};
 use explorer::Reason;
 use serde_json::{Map, Value};
 
-/// The paths of the utxo family, under `/api/v1/{chain}`.
-const PATHS: [&str; 10] = [
+/// A document: its name, the paths of its family under `/api/v1/{chain}`, its schemas.
+struct Document {
+    name: &'static str,
+    paths: &'static [&'static str],
+    schemas: fn() -> Map<String, Value>,
+}
+
+const DOCUMENTS: [Document; 2] = [
+    Document { name: "explorer", paths: &UTXO, schemas: explorer::interface::utxo_schemas },
+    Document {
+        name: "explorer-accounts",
+        paths: &ACCOUNTS,
+        schemas: explorer::interface::account_schemas,
+    },
+];
+
+/// The paths of the account family.
+const ACCOUNTS: [&str; 11] = [
+    "/status",
+    "/blocks",
+    "/block/{block}",
+    "/block/{block}/txs",
+    "/tx/{hash}",
+    "/address/{address}",
+    "/address/{address}/txs",
+    "/gas",
+    "/contract/{address}",
+    "/mempool",
+    "/search/{query}",
+];
+
+/// The paths of the utxo family.
+const UTXO: [&str; 10] = [
     "/status",
     "/blocks",
     "/block/{block}",
@@ -23,15 +54,18 @@ const PATHS: [&str; 10] = [
     "/search/{query}",
 ];
 
-/// If it is set, the document is brought up to the types.
+/// If it is set, the documents are brought up to the types.
 const WRITE: &str = "PORTOLAN_WRITE_INTERFACE";
 
-fn path() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/api/explorer.openapi.yaml")
-}
+impl Document {
+    fn path(&self) -> PathBuf {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/api");
+        folder.join(format!("{}.openapi.yaml", self.name))
+    }
 
-fn interface() -> String {
-    std::fs::read_to_string(path()).unwrap()
+    fn text(&self) -> String {
+        std::fs::read_to_string(self.path()).unwrap()
+    }
 }
 
 /// The order in which a schema is read best; what is not named comes last.
@@ -152,17 +186,34 @@ fn with(document: &str, name: &str, schema: &str) -> String {
 
 #[test]
 fn answers_have_the_fields_of_their_types() {
-    let document = interface();
-    let mut derived = document.clone();
-    for (name, schema) in explorer::interface::schemas() {
-        derived = with(&derived, &name, &written(&name, &schema));
+    for document in DOCUMENTS {
+        let text = document.text();
+        let mut derived = text.clone();
+        for (name, schema) in (document.schemas)() {
+            derived = with(&derived, &name, &written(&name, &schema));
+        }
+        if std::env::var_os(WRITE).is_some() {
+            std::fs::write(document.path(), &derived).unwrap();
+            continue;
+        }
+        let parted = text.lines().zip(derived.lines()).find(|(old, new)| old != new);
+        assert!(text == derived, "{WRITE}=1 brings {} up to its types: {parted:?}", document.name);
     }
-    if std::env::var_os(WRITE).is_some() {
-        std::fs::write(path(), &derived).unwrap();
-        return;
+}
+
+/// Every schema of a document is made from a type, but for that of a refusal.
+#[test]
+fn no_schema_is_written_by_hand() {
+    for document in DOCUMENTS {
+        let text = document.text();
+        let (_, schemas) = text.split_once("\n  schemas:\n").unwrap();
+        let names = schemas.lines().filter_map(|line| line.strip_prefix("    "));
+        let names =
+            names.filter(|line| !line.starts_with(' ')).map(|line| line.trim_end_matches(':'));
+        let made = (document.schemas)();
+        let by_hand: Vec<&str> = names.filter(|name| !made.contains_key(*name)).collect();
+        assert_eq!(by_hand, ["Error"], "{}", document.name);
     }
-    let parted = document.lines().zip(derived.lines()).find(|(old, new)| old != new);
-    assert!(document == derived, "{WRITE}=1 brings the document up to the types: {parted:?}");
 }
 
 /// The items of the list that follows `name`.
@@ -174,32 +225,67 @@ fn list<'a>(interface: &'a str, name: &str) -> Vec<&'a str> {
 
 #[test]
 fn interface_has_every_reason_and_no_other() {
-    let interface = interface();
     let names = Reason::ALL.map(|reason| reason.row().name);
-    assert_eq!(list(&interface, "reason:\n"), names);
+    for document in DOCUMENTS {
+        assert_eq!(list(&document.text(), "reason:\n"), names, "{}", document.name);
+    }
 }
 
 #[test]
 fn every_path_has_every_status_and_no_other() {
-    let interface = interface();
-    let (_, paths) = interface.split_once("\npaths:\n").unwrap();
-    let (paths, _) = paths.split_once("\ncomponents:\n").unwrap();
-    let parts: Vec<&str> = paths.split("  /api/v1/{chain}").skip(1).collect();
-    let found: Vec<&str> = parts.iter().map(|part| part.split_once(":\n").unwrap().0).collect();
-    assert_eq!(found, PATHS);
-    let refused = Reason::ALL.iter().map(|reason| reason.row().status);
-    let expected: BTreeSet<u16> = refused.chain([200, 304]).collect();
-    for part in parts {
-        let statuses = part.lines().filter_map(|line| line.trim().strip_prefix('"'));
-        let statuses = statuses.map(|line| line.split('"').next().unwrap().parse().unwrap());
-        // The pre-flight question stands with one path, for all.
-        let statuses: BTreeSet<u16> = statuses.filter(|status| *status != 204).collect();
-        assert_eq!(statuses, expected, "{part}");
+    for document in DOCUMENTS {
+        let interface = document.text();
+        let (_, paths) = interface.split_once("\npaths:\n").unwrap();
+        let (paths, _) = paths.split_once("\ncomponents:\n").unwrap();
+        let parts: Vec<&str> = paths.split("  /api/v1/{chain}").skip(1).collect();
+        let found: Vec<&str> = parts.iter().map(|part| part.split_once(":\n").unwrap().0).collect();
+        assert_eq!(found, document.paths);
+        let refused = Reason::ALL.iter().map(|reason| reason.row().status);
+        let expected: BTreeSet<u16> = refused.chain([200, 304]).collect();
+        for part in parts {
+            let statuses = part.lines().filter_map(|line| line.trim().strip_prefix('"'));
+            let statuses = statuses.map(|line| line.split('"').next().unwrap().parse().unwrap());
+            // The pre-flight question stands with one path, for all.
+            let statuses: BTreeSet<u16> = statuses.filter(|status| *status != 204).collect();
+            assert_eq!(statuses, expected, "{part}");
+        }
+    }
+}
+
+/// What stands under a name of a part of a document's components.
+fn component<'a>(document: &'a str, part: &str, name: &str) -> &'a str {
+    let (_, rest) = document.split_once(&format!("\n  {part}:\n")).unwrap();
+    let start = rest.find(&format!("    {name}:\n")).unwrap();
+    let own = &rest[start..];
+    let after = own.match_indices("\n").map(|(at, _)| at + 1).find(|at| {
+        let line = &own[*at..];
+        line.len() - line.trim_start_matches(' ').len() <= 4
+    });
+    &own[..after.unwrap_or(own.len())]
+}
+
+/// Each document stands for itself, as makers of clients want it, and says the same as the others.
+#[test]
+fn what_all_documents_have_is_the_same_in_each() {
+    let [utxo, others @ ..] = &DOCUMENTS.map(|document| document.text());
+    for other in others {
+        for name in ["Unchanged", "Charged", "Missing", "Refusal", "Later"] {
+            assert_eq!(component(other, "responses", name), component(utxo, "responses", name));
+        }
+        for name in ["RequestId", "Limit", "Remaining", "Reset", "Units", "RetryAfter", "Tag"] {
+            assert_eq!(component(other, "headers", name), component(utxo, "headers", name));
+        }
+        assert_eq!(component(other, "schemas", "Error"), component(utxo, "schemas", "Error"));
     }
 }
 
 #[test]
 fn interface_has_every_chain_in_order() {
     let slugs = chain::ALL.map(|chain| chain.slug);
-    assert!(interface().contains(&format!("enum: [{}]", slugs.join(", "))));
+    let [utxo, accounts] = DOCUMENTS;
+    assert!(utxo.text().contains(&format!("enum: [{}]", slugs.join(", "))));
+    let accounts = accounts.text();
+    let of_accounts = chain::ALL.iter().filter(|chain| chain.family.as_str() == "account");
+    let slugs: Vec<&str> = of_accounts.map(|chain| chain.slug).collect();
+    assert!(accounts.contains(&format!("enum: [{}]", slugs.join(", "))));
 }

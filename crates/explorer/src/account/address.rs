@@ -4,55 +4,79 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use chain::account::{Address, Hash, U256};
-use index::account::{AccountState, Coverage, Unanswered, View};
+use index::account::{AccountState, Coverage as Seen, Unanswered, View};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::place::Cursor;
 use super::text::Text;
-use super::transaction::{TransactionJson, in_list};
+use super::transaction::{Listed, in_list};
 use super::{Desk, json};
 use crate::refusal::{Reason, Refusal};
 
 /// Tips that an answer is tried at, where the chain moves while the node is asked.
 const TRIES: usize = 3;
 
-#[derive(Serialize)]
-struct AccountJson {
-    address: Text<Address>,
-    at_block: u32,
-    balance: Text<U256>,
-    code_size: u64,
+/// What an account has.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Account")]
+pub struct Account {
+    /// The account.
+    pub address: Text<Address>,
+    /// Height of the block after which it has that.
+    pub at_block: u32,
+    /// What it has.
+    pub balance: Text<U256>,
+    /// Bytes of its code.
+    pub code_size: u64,
+    /// Whose code it runs (EIP-7702).
     #[serde(skip_serializing_if = "Option::is_none")]
-    delegated_to: Option<Text<Address>>,
-    is_contract: bool,
-    nonce: u64,
+    pub delegated_to: Option<Text<Address>>,
+    /// It has code of its own.
+    pub is_contract: bool,
+    /// Transactions that it has sent, or contracts that it has created.
+    pub nonce: u64,
 }
 
-/// How far the index has seen (decision A7).
-#[derive(Serialize)]
-pub(super) struct CoverageJson {
-    from_height: u32,
-    to_height: u32,
-    complete: bool,
-    traces: bool,
+/// How far the index has seen.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Coverage")]
+pub struct Coverage {
+    /// The first block that is held.
+    pub from_height: u32,
+    /// The last one.
+    pub to_height: u32,
+    /// The first block is that of the chain.
+    pub complete: bool,
+    /// Every block from the first to the last was traced.
+    pub traces: bool,
+    /// From here to the last one every block was traced; absent where the last was not.
     #[serde(skip_serializing_if = "Option::is_none")]
-    traces_from_height: Option<u32>,
+    pub traces_from_height: Option<u32>,
 }
 
-#[derive(Serialize)]
-struct HistoryJson {
-    has_more: bool,
+/// A part of an account's history, newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "History")]
+pub struct History {
+    /// There are more.
+    pub has_more: bool,
+    /// Where they go on.
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<u64>,
-    txs: Vec<TransactionJson>,
-    coverage: CoverageJson,
-    tip_height: u32,
-    tip_hash: Text<Hash>,
+    pub next_cursor: Option<u64>,
+    /// Its transactions.
+    pub txs: Vec<Listed>,
+    /// How far the index has seen.
+    pub coverage: Coverage,
+    /// Height of the tip that the answer was made from.
+    pub tip_height: u32,
+    /// Hash of that tip.
+    pub tip_hash: Text<Hash>,
 }
 
-impl From<Coverage> for CoverageJson {
-    fn from(coverage: Coverage) -> CoverageJson {
-        CoverageJson {
+impl From<Seen> for Coverage {
+    fn from(coverage: Seen) -> Coverage {
+        Coverage {
             from_height: coverage.from_height,
             to_height: coverage.to_height,
             complete: coverage.complete,
@@ -84,7 +108,7 @@ pub(super) async fn ask(desk: &Desk<'_>, address: Address) -> Result<(u32, Accou
 /// What an account has.
 pub(super) async fn state(desk: &Desk<'_>, address: Address) -> Result<Bytes, Refusal> {
     let (at_block, state) = ask(desk, address).await?;
-    Ok(json(&AccountJson {
+    Ok(json(&Account {
         address: Text(address),
         at_block,
         balance: Text(state.balance),
@@ -116,7 +140,7 @@ pub(super) async fn history(
         Ok((next, txs, view.coverage(tier)?))
     };
     let (next_cursor, txs, coverage) = desk.read(read).await?;
-    Ok(json(&HistoryJson {
+    Ok(json(&History {
         has_more: next_cursor.is_some(),
         next_cursor,
         txs,

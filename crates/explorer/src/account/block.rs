@@ -5,57 +5,86 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chain::account::{Address, Hash, U256};
 use index::account::{BlockFacts, Placed, View};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::place::{BlockPlace, Cursor};
 use super::text::{Data, Text};
-use super::transaction::{TransactionJson, in_list};
+use super::transaction::{Listed, in_list};
 use super::{Desk, confirmations, json};
 use crate::refusal::{Reason, Refusal};
 
 /// A block in a list.
-#[derive(Serialize)]
-struct Summary {
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Summary")]
+pub struct Summary {
+    /// Base fee of a unit of gas; absent before London.
     #[serde(skip_serializing_if = "Option::is_none")]
-    base_fee_per_gas: Option<Text<U256>>,
-    gas_limit: u64,
-    gas_used: u64,
-    hash: Text<Hash>,
-    height: u32,
-    miner: Text<Address>,
-    size: u64,
-    time: u64,
-    total_fees: Text<U256>,
-    tx_count: u32,
+    pub base_fee_per_gas: Option<Text<U256>>,
+    /// Gas that its transactions could use.
+    pub gas_limit: u64,
+    /// Gas that they used.
+    pub gas_used: u64,
+    /// Its hash.
+    pub hash: Text<Hash>,
+    /// Its height.
+    pub height: u32,
+    /// Who gets its fees.
+    pub miner: Text<Address>,
+    /// Bytes, as the node counts them.
+    pub size: u64,
+    /// Seconds since 1970.
+    pub time: u64,
+    /// Fees of its transactions, those of blobs too.
+    pub total_fees: Text<U256>,
+    /// Transactions.
+    pub tx_count: u32,
 }
 
 /// A block alone.
-#[derive(Serialize)]
-struct BlockJson<'a> {
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Block")]
+pub struct Block<'a> {
+    /// What lists show of it too.
     #[serde(flatten)]
-    summary: Summary,
-    confirmations: u32,
-    difficulty: Text<U256>,
+    pub summary: Summary,
+    /// Blocks from it to the tip, itself included.
+    pub confirmations: u32,
+    /// Difficulty; 0 since the Merge.
+    pub difficulty: Text<U256>,
+    /// Blob gas over target so far; absent before Cancun.
     #[serde(skip_serializing_if = "Option::is_none")]
-    excess_blob_gas: Option<u64>,
-    extra_data: Data<&'a [u8]>,
-    issuance: Text<U256>,
-    parent_hash: Text<Hash>,
-    state_root: Text<Hash>,
-    total_value: Text<U256>,
+    pub excess_blob_gas: Option<u64>,
+    /// What its maker wrote into it.
+    pub extra_data: Data<&'a [u8]>,
+    /// What it created: the rewards of its maker and of uncles.
+    pub issuance: Text<U256>,
+    /// Hash of the block before; zeros at genesis.
+    pub parent_hash: Text<Hash>,
+    /// Root of the state after it.
+    pub state_root: Text<Hash>,
+    /// Values of its transactions, failed ones too.
+    pub total_value: Text<U256>,
+    /// Withdrawals; absent before Shanghai.
     #[serde(skip_serializing_if = "Option::is_none")]
-    withdrawal_count: Option<u32>,
+    pub withdrawal_count: Option<u32>,
 }
 
-/// A part of a block's list.
-#[derive(Serialize)]
-struct Transactions {
-    has_more: bool,
+/// A part of a block's transactions, in its order.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Transactions")]
+pub struct Transactions {
+    /// There are more.
+    pub has_more: bool,
+    /// Where they go on.
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<u64>,
-    txs: Vec<TransactionJson>,
-    tip_height: u32,
-    tip_hash: Text<Hash>,
+    pub next_cursor: Option<u64>,
+    /// Its transactions.
+    pub txs: Vec<Listed>,
+    /// Height of the tip that the answer was made from.
+    pub tip_height: u32,
+    /// Hash of that tip.
+    pub tip_hash: Text<Hash>,
 }
 
 fn summary(facts: &BlockFacts) -> Summary {
@@ -108,7 +137,7 @@ async fn find(desk: &Desk<'_>, place: BlockPlace) -> Result<Arc<BlockFacts>, Ref
 /// One block.
 pub(super) async fn block(desk: &Desk<'_>, place: BlockPlace) -> Result<Bytes, Refusal> {
     let facts = find(desk, place).await?;
-    Ok(json(&BlockJson {
+    Ok(json(&Block {
         summary: summary(&facts),
         confirmations: confirmations(&desk.view, facts.height),
         difficulty: Text(facts.difficulty),

@@ -2,27 +2,38 @@
 
 use bytes::Bytes;
 use chain::account::{Address, Hash};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::address::{CoverageJson, ask};
+use super::address::{Coverage, ask};
 use super::text::Text;
 use super::{Desk, json};
 use crate::refusal::{Reason, Refusal};
 
-#[derive(Serialize)]
-struct ContractJson {
-    address: Text<Address>,
+/// Who created a contract.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Contract")]
+pub struct Contract {
+    /// The contract.
+    pub address: Text<Address>,
+    /// Its latest creation, if the index has one.
     #[serde(flatten)]
-    created: Option<CreatedJson>,
+    pub created: Option<Created>,
+    /// How far the index has seen, where it has no creation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    coverage: Option<CoverageJson>,
+    pub coverage: Option<Coverage>,
 }
 
-#[derive(Serialize)]
-struct CreatedJson {
-    creator: Text<Address>,
-    height: u32,
-    tx_hash: Text<Hash>,
+/// How a contract came to be.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Created")]
+pub struct Created {
+    /// Who created it, directly.
+    pub creator: Text<Address>,
+    /// Height of the block of the creation.
+    pub height: u32,
+    /// The transaction of the creation.
+    pub tx_hash: Text<Hash>,
 }
 
 /// The latest creation of a contract; where the index has none, whether it is one.
@@ -30,13 +41,13 @@ pub(super) async fn contract(desk: &Desk<'_>, address: Address) -> Result<Bytes,
     let created = desk.read(move |view, tier| Ok(view.creation(&address, tier)?)).await?;
     let address_text = Text(address);
     if let Some((creation, tx_hash)) = created {
-        let created = CreatedJson {
+        let created = Created {
             creator: Text(creation.creator),
             height: creation.height,
             tx_hash: Text(tx_hash),
         };
         let (created, coverage) = (Some(created), None);
-        return Ok(json(&ContractJson { address: address_text, created, coverage }));
+        return Ok(json(&Contract { address: address_text, created, coverage }));
     }
     let (_, state) = ask(desk, address).await?;
     if !state.is_contract() {
@@ -44,5 +55,5 @@ pub(super) async fn contract(desk: &Desk<'_>, address: Address) -> Result<Bytes,
     }
     let coverage = desk.read(|view, tier| Ok(view.coverage(tier)?)).await?;
     let (created, coverage) = (None, Some(coverage.into()));
-    Ok(json(&ContractJson { address: address_text, created, coverage }))
+    Ok(json(&Contract { address: address_text, created, coverage }))
 }

@@ -4,16 +4,21 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use index::account::{Pending, View};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::transaction::{TransactionJson, waiting};
+use super::transaction::{Listed, waiting};
 use super::{Desk, json};
 use crate::refusal::Refusal;
 
-#[derive(Serialize)]
-struct MempoolJson {
-    has_more: bool,
-    txs: Vec<TransactionJson>,
+/// Transactions that could be mined next.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Mempool")]
+pub struct Mempool {
+    /// More wait than are listed.
+    pub has_more: bool,
+    /// The best paying first, none before another one of its sender with a lower nonce.
+    pub txs: Vec<Listed>,
 }
 
 /// The best paying transactions that wait. What the chain has by now waits no longer.
@@ -35,5 +40,5 @@ pub(super) async fn mempool(desk: &Desk<'_>, limit: u32) -> Result<Bytes, Refusa
     let mut list = desk.read(read).await?;
     let has_more = list.len() == wanted;
     list.truncate(limit as usize);
-    Ok(json(&MempoolJson { has_more, txs: list.iter().map(|tx| waiting(tx)).collect() }))
+    Ok(json(&Mempool { has_more, txs: list.iter().map(|tx| waiting(tx)).collect() }))
 }

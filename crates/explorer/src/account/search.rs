@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use chain::account::{Address, Hash};
 use index::account::View;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::text::Text;
@@ -20,22 +21,32 @@ pub(super) enum Query {
     Nothing,
 }
 
-/// What it means.
-#[derive(Serialize)]
+/// What a text means.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-enum Meaning {
+#[schemars(rename = "Found")]
+pub enum Meaning {
+    /// A block of the main chain.
     Block {
+        /// Its hash.
         hash: Text<Hash>,
+        /// Its height.
         height: u32,
     },
+    /// A transaction, waiting or of a block.
     Tx {
+        /// Its hash.
         hash: Text<Hash>,
+        /// Height of its block; absent while it waits.
         #[serde(skip_serializing_if = "Option::is_none")]
         height: Option<u32>,
     },
+    /// An address, used or not.
     Address {
+        /// In lower case.
         address: Text<Address>,
     },
+    /// Nothing on this chain.
     None,
 }
 

@@ -2,46 +2,72 @@
 
 use chain::account::U256;
 use index::account::{Index, View};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::text::Text;
 
 /// The status of a chain.
-#[derive(Serialize)]
-pub(super) struct Status {
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Status")]
+pub struct Status {
+    /// What only this family has; absent before the first block.
     #[serde(skip_serializing_if = "Option::is_none")]
-    account: Option<AccountStatus>,
+    pub account: Option<AccountStatus>,
+    /// Hash of the tip.
+    #[schemars(with = "Option<Text<chain::account::Hash>>")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    best_hash: Option<String>,
-    chain: &'static str,
-    decimals: u8,
+    pub best_hash: Option<String>,
+    /// Lower-case slug.
+    pub chain: &'static str,
+    /// Decimals of the smallest unit.
+    pub decimals: u8,
+    /// Difficulty of the tip; 0 since the Merge.
     #[serde(skip_serializing_if = "Option::is_none")]
-    difficulty: Option<f64>,
-    family: &'static str,
-    height: u32,
-    in_sync: bool,
+    pub difficulty: Option<f64>,
+    /// `utxo`, `account` or `ring`.
+    #[schemars(extend("enum" = ["utxo", "account", "ring"]))]
+    pub family: &'static str,
+    /// Height of the tip.
+    pub height: u32,
+    /// Our tip is the best block of a node that is not syncing and was heard within 30 seconds, and
+    /// the pool was looked at.
+    pub in_sync: bool,
+    /// Transactions that wait, those included that cannot be mined yet; absent where the node does
+    /// not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
-    mempool_count: Option<u64>,
-    name: &'static str,
-    network: &'static str,
+    pub mempool_count: Option<u64>,
+    /// Name of the chain.
+    pub name: &'static str,
+    /// Network of the chain.
+    pub network: &'static str,
+    /// As the node names itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    node_version: Option<String>,
-    symbol: &'static str,
+    pub node_version: Option<String>,
+    /// Symbol of the coin.
+    pub symbol: &'static str,
 }
 
-/// What only this family has.
-#[derive(Serialize)]
-struct AccountStatus {
+/// What only chains of accounts have in their status.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AccountStatus")]
+pub struct AccountStatus {
+    /// Base fee of the tip, a unit of gas; absent before London.
     #[serde(skip_serializing_if = "Option::is_none")]
-    base_fee_per_gas: Option<Text<U256>>,
+    pub base_fee_per_gas: Option<Text<U256>>,
+    /// The number that transactions are signed for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    chain_id: Option<u64>,
-    gas_limit: u64,
-    gas_used_ratio: f64,
+    pub chain_id: Option<u64>,
+    /// Gas that the tip's transactions could use.
+    pub gas_limit: u64,
+    /// How much of it they used, from 0 to 1.
+    pub gas_used_ratio: f64,
+    /// Base fee of the next block.
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_base_fee: Option<Text<U256>>,
+    pub next_base_fee: Option<Text<U256>>,
+    /// Transactions that could be mined next; absent where the node does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pending_tx_count: Option<u64>,
+    pub pending_tx_count: Option<u64>,
 }
 
 /// How the index stands. Height and hash are those of the tip that is served.

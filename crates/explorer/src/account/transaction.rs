@@ -6,92 +6,146 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chain::account::{Address, Hash, Standard, TokenTransfer, U256};
 use index::account::{Log, Operation, Pending, Placed, Status, TokenFacts, Unanswered, View};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::text::{Data, Text};
 use super::{Desk, confirmations, json};
 use crate::refusal::{Reason, Refusal};
 
-/// A transaction.
-#[derive(Serialize)]
-pub(super) struct TransactionJson {
-    hash: Text<Hash>,
+/// A transaction as lists show it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Listed")]
+pub struct Listed {
+    /// Its hash.
+    pub hash: Text<Hash>,
+    /// What only a transaction of a block has.
     #[serde(flatten)]
-    mined: Option<Mined>,
-    confirmations: u32,
-    from: Text<Address>,
-    gas_limit: u64,
-    gas_price: Text<U256>,
-    input: Data<Vec<u8>>,
+    pub mined: Option<Mined>,
+    /// Blocks from its own to the tip; 0 while it waits.
+    pub confirmations: u32,
+    /// Who sent it.
+    pub from: Text<Address>,
+    /// Gas that it may use.
+    pub gas_limit: u64,
+    /// Price of a unit of gas as the node gives it.
+    pub gas_price: Text<U256>,
+    /// Call data, or the code that creates a contract.
+    pub input: Data<Vec<u8>>,
+    /// Most it pays for a unit of gas; types 2 and above.
     #[serde(skip_serializing_if = "Option::is_none")]
-    max_fee_per_gas: Option<Text<U256>>,
-    nonce: u64,
-    status: &'static str,
+    pub max_fee_per_gas: Option<Text<U256>>,
+    /// How many its sender had sent before.
+    pub nonce: u64,
+    /// Whether it did what it should; `unknown` is possible before Byzantium alone.
+    #[schemars(extend("enum" = ["success", "failed", "pending", "unknown"]))]
+    pub status: &'static str,
+    /// To whom; absent where it creates a contract.
     #[serde(skip_serializing_if = "Option::is_none")]
-    to: Option<Text<Address>>,
+    pub to: Option<Text<Address>>,
+    /// EIP-2718 type.
     #[serde(rename = "type")]
-    kind: u8,
-    value: Text<U256>,
-    #[serde(flatten)]
-    single: Option<Single>,
+    pub kind: u8,
+    /// What it moves.
+    pub value: Text<U256>,
 }
 
 /// What only a transaction of a block has.
-#[derive(Serialize)]
-struct Mined {
-    block_hash: Text<Hash>,
-    block_height: u32,
-    effective_gas_price: Text<U256>,
-    fee: Text<U256>,
-    gas_used: u64,
-    index: u32,
-    log_count: u32,
-    time: u64,
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Mined {
+    /// Its block.
+    pub block_hash: Text<Hash>,
+    /// Height of its block.
+    pub block_height: u32,
+    /// What it paid for a unit of gas.
+    pub effective_gas_price: Text<U256>,
+    /// What it cost: gas and blobs.
+    pub fee: Text<U256>,
+    /// Gas that it used.
+    pub gas_used: u64,
+    /// Its place in the block.
+    pub index: u32,
+    /// Its logs.
+    pub log_count: u32,
+    /// Time of its block, in seconds since 1970.
+    pub time: u64,
 }
 
-/// What only the view of one transaction has.
-#[derive(Serialize, Default)]
-struct Single {
+/// A transaction alone.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Transaction")]
+pub struct Transaction {
+    /// What lists show of it too.
+    #[serde(flatten)]
+    pub listed: Listed,
+    /// The first four bytes of a call's input, which name what is called.
     #[serde(skip_serializing_if = "Option::is_none")]
-    method: Option<Data<[u8; 4]>>,
+    pub method: Option<Data<[u8; 4]>>,
+    /// What its calls did, in order of execution; absent where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    internal_operations: Option<Vec<OperationJson>>,
+    pub internal_operations: Option<Vec<InternalOperation>>,
+    /// Its logs; absent while it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
-    logs: Option<Vec<LogJson>>,
+    pub logs: Option<Vec<TransactionLog>>,
+    /// The transfers of tokens that its logs tell; absent while it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
-    token_transfers: Option<Vec<TransferJson>>,
+    pub token_transfers: Option<Vec<Transfer>>,
 }
 
-#[derive(Serialize)]
-struct OperationJson {
-    from: Text<Address>,
-    to: Text<Address>,
+/// A call inside of a transaction that moved an amount, or created or ended a contract.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Operation")]
+pub struct InternalOperation {
+    /// Who did it.
+    pub from: Text<Address>,
+    /// To whom; the contract that was created; who got what a contract left.
+    pub to: Text<Address>,
+    /// What it did.
+    #[schemars(extend("enum" = ["call", "create", "create2", "selfdestruct"]))]
     #[serde(rename = "type")]
-    kind: &'static str,
-    value: Text<U256>,
+    pub kind: &'static str,
+    /// How much.
+    pub value: Text<U256>,
 }
 
-#[derive(Serialize)]
-struct LogJson {
-    address: Text<Address>,
-    data: Data<Vec<u8>>,
-    index: u32,
-    topics: Vec<Data<[u8; 32]>>,
+/// A log of a transaction.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Log")]
+pub struct TransactionLog {
+    /// The contract.
+    pub address: Text<Address>,
+    /// What it says besides its topics.
+    pub data: Data<Vec<u8>>,
+    /// Its place among the logs of the block.
+    pub index: u32,
+    /// Up to four words of 32 bytes to look for.
+    pub topics: Vec<Data<[u8; 32]>>,
 }
 
-#[derive(Serialize)]
-struct TransferJson {
-    amount: Text<U256>,
+/// A transfer of tokens.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Transfer")]
+pub struct Transfer {
+    /// How much, in the token's smallest unit; 1 of a thing with a number.
+    pub amount: Text<U256>,
+    /// Decimals of the smallest unit, as the contract says.
     #[serde(skip_serializing_if = "Option::is_none")]
-    decimals: Option<u8>,
-    from: Text<Address>,
-    standard: &'static str,
+    pub decimals: Option<u8>,
+    /// Who had it; zeros where it was made.
+    pub from: Text<Address>,
+    /// Which standard it is of.
+    #[schemars(extend("enum" = ["erc20", "erc721", "erc1155"]))]
+    pub standard: &'static str,
+    /// As the contract says.
     #[serde(skip_serializing_if = "Option::is_none")]
-    symbol: Option<Text<Arc<str>>>,
-    to: Text<Address>,
-    token: Text<Address>,
+    pub symbol: Option<Text<Arc<str>>>,
+    /// Who has it; zeros where it was destroyed.
+    pub to: Text<Address>,
+    /// The contract.
+    pub token: Text<Address>,
+    /// Which thing, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
-    token_id: Option<Text<U256>>,
+    pub token_id: Option<Text<U256>>,
 }
 
 /// The word for a status (decision A3).
@@ -104,9 +158,9 @@ fn word(status: Status) -> &'static str {
 }
 
 /// A transaction of a block, as lists show it.
-pub(super) fn in_list(view: &View, placed: Placed) -> TransactionJson {
+pub(super) fn in_list(view: &View, placed: Placed) -> Listed {
     let Placed { place, block, transaction: tx } = placed;
-    TransactionJson {
+    Listed {
         mined: Some(Mined {
             block_hash: Text(block.hash),
             block_height: place.height,
@@ -129,13 +183,12 @@ pub(super) fn in_list(view: &View, placed: Placed) -> TransactionJson {
         to: tx.to.map(Text),
         kind: tx.kind,
         value: Text(tx.value),
-        single: None,
     }
 }
 
 /// A transaction that waits, as lists show it.
-pub(super) fn waiting(tx: &Pending) -> TransactionJson {
-    TransactionJson {
+pub(super) fn waiting(tx: &Pending) -> Listed {
+    Listed {
         mined: None,
         confirmations: 0,
         from: Text(tx.from),
@@ -149,7 +202,6 @@ pub(super) fn waiting(tx: &Pending) -> TransactionJson {
         to: tx.to.map(Text),
         kind: tx.kind,
         value: Text(tx.value),
-        single: None,
     }
 }
 
@@ -175,8 +227,13 @@ pub(super) async fn transaction(desk: &Desk<'_>, hash: Hash) -> Result<Bytes, Re
     };
     let Some(Read { placed, logs, operations }) = desk.read(read).await? else {
         let tx = pending(desk, &hash).await?.ok_or(Reason::NotFound)?;
-        let single = Single { method: method(tx.to, &tx.input), ..Single::default() };
-        return Ok(json(&TransactionJson { single: Some(single), ..waiting(&tx) }));
+        return Ok(json(&Transaction {
+            listed: waiting(&tx),
+            method: method(tx.to, &tx.input),
+            internal_operations: None,
+            logs: None,
+            token_transfers: None,
+        }));
     };
     let transfers: Vec<TokenTransfer> = logs.iter().flat_map(Log::transfers).collect();
     let tokens = BTreeSet::from_iter(transfers.iter().map(|transfer| transfer.token));
@@ -184,15 +241,15 @@ pub(super) async fn transaction(desk: &Desk<'_>, hash: Hash) -> Result<Bytes, Re
     let tx = &placed.transaction;
     let first_log = tx.first_log;
     let log = |(place, log)| log_json(first_log, place, log);
-    let single = Single {
+    Ok(json(&Transaction {
         method: method(tx.to, &tx.input),
         internal_operations: operations.map(|list| list.iter().map(operation_json).collect()),
         logs: Some((0..).zip(logs).map(log).collect()),
         token_transfers: Some(
             transfers.iter().map(|it| transfer_json(it, tokens.get(&it.token))).collect(),
         ),
-    };
-    Ok(json(&TransactionJson { single: Some(single), ..in_list(&desk.view, placed) }))
+        listed: in_list(&desk.view, placed),
+    }))
 }
 
 /// A transaction that waits, by the pool; by the node's word where it shows no pool.
@@ -205,8 +262,8 @@ pub(super) async fn pending(desk: &Desk<'_>, hash: &Hash) -> Result<Option<Arc<P
     }
 }
 
-fn operation_json(operation: &Operation) -> OperationJson {
-    OperationJson {
+fn operation_json(operation: &Operation) -> InternalOperation {
+    InternalOperation {
         from: Text(operation.from),
         to: Text(operation.to),
         kind: operation.kind.as_str(),
@@ -214,8 +271,8 @@ fn operation_json(operation: &Operation) -> OperationJson {
     }
 }
 
-fn log_json(first: u32, place: u32, log: Log) -> LogJson {
-    LogJson {
+fn log_json(first: u32, place: u32, log: Log) -> TransactionLog {
+    TransactionLog {
         address: Text(log.address),
         data: Data(log.data),
         index: first.saturating_add(place),
@@ -223,10 +280,10 @@ fn log_json(first: u32, place: u32, log: Log) -> LogJson {
     }
 }
 
-fn transfer_json(transfer: &TokenTransfer, facts: Option<&TokenFacts>) -> TransferJson {
+fn transfer_json(transfer: &TokenTransfer, facts: Option<&TokenFacts>) -> Transfer {
     // Only an amount of one currency has decimals.
     let decimals = facts.filter(|_| transfer.standard == Standard::Erc20);
-    TransferJson {
+    Transfer {
         amount: Text(transfer.amount),
         decimals: decimals.and_then(|facts| facts.decimals),
         from: Text(transfer.from),

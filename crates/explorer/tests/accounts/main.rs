@@ -7,7 +7,6 @@ mod balances;
 mod conformance;
 mod expected;
 mod hostile;
-mod interface;
 mod live;
 mod outage;
 mod poor;
