@@ -8,6 +8,7 @@ mod bodies;
 mod cache;
 mod charging;
 mod clients;
+mod conversations;
 mod counting;
 mod live;
 mod recordings;

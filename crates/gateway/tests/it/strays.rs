@@ -51,7 +51,8 @@ async fn babble(mut stream: TcpStream, stray: Echo, strays: Arc<AtomicUsize>) {
     }
 }
 
-async fn request(stream: &mut TcpStream, pending: &mut Vec<u8>) -> Option<String> {
+/// The body of the next request.
+pub async fn request(stream: &mut TcpStream, pending: &mut Vec<u8>) -> Option<String> {
     loop {
         let text = String::from_utf8_lossy(pending).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
@@ -80,7 +81,8 @@ fn answer_to(body: &str) -> String {
     }
 }
 
-fn http(body: &str) -> Vec<u8> {
+/// An answer on the wire.
+pub fn http(body: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
