@@ -9,9 +9,13 @@
 mod assembly;
 mod backfill;
 mod changes;
+#[cfg(test)]
+mod conversations;
 mod facts;
 mod fees;
+mod follow;
 mod index;
+mod options;
 mod quantity;
 mod questions;
 mod rows;
@@ -24,6 +28,7 @@ mod trace;
 mod tracing_pass;
 mod txpool;
 mod upstream;
+mod verify;
 mod view;
 
 pub use facts::{
@@ -31,12 +36,13 @@ pub use facts::{
 };
 pub use fees::{FeeTier, Fees};
 pub use index::Index;
+pub use options::SyncOptions;
 pub use questions::{AccountState, Unanswered};
 pub use rows::End;
 pub(crate) use schema::FORMAT;
 pub use schema::Place;
 pub use store::Store;
-pub use sync::SyncOptions;
 pub use tokens::TokenFacts;
 pub use txpool::{Pending, Txpool};
+pub use verify::{Comparison, Incomparable, Verdict};
 pub use view::{Coverage, HistoryPage, Placed, View};

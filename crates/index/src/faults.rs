@@ -15,8 +15,13 @@ pub(crate) struct Faults {
 impl Faults {
     /// Notes what is wrong with a row.
     pub(crate) fn tell(&mut self, table: &str, key: &[u8], what: impl std::fmt::Display) {
+        self.say(format_args!("{table} {}: {what}", const_hex::encode(key)));
+    }
+
+    /// Notes what is wrong.
+    pub(crate) fn say(&mut self, what: impl std::fmt::Display) {
         if self.kept.len() < KEPT {
-            self.kept.push(format!("{table} {}: {what}", const_hex::encode(key)));
+            self.kept.push(what.to_string());
         }
         self.count += 1;
     }

@@ -6,10 +6,12 @@
 
 pub mod account;
 mod at_rest;
+mod audit;
 mod chain_index;
 mod db;
 mod error;
 mod faults;
+mod folder;
 mod heights;
 mod identity;
 mod progress;
@@ -24,6 +26,7 @@ mod sync;
 pub mod utxo;
 
 pub use at_rest::AtRest;
+pub use audit::Progress;
 pub use chain_index::ChainIndex;
 pub use db::Memory;
 pub use error::{IndexError, ReadError, Tier};

@@ -26,3 +26,4 @@ pub use index::Index;
 pub(crate) use keeper::{Keeper, away, locked};
 pub use options::SyncOptions;
 pub(crate) use trouble::{Trouble, UpstreamError};
+pub(crate) use waits::Waits;

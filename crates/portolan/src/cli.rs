@@ -330,6 +330,9 @@ pub enum IndexCommand {
     Verify {
         /// The chain, such as btc
         chain: String,
+        /// Read every block from the node again, and hold the index against it
+        #[arg(long)]
+        blocks: bool,
     },
     /// Make a new index beside the old one, and put it in its place
     #[command(

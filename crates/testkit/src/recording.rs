@@ -34,8 +34,8 @@ pub struct Recording {
     pub pool: Value,
     /// Answer of `getnetworkinfo`.
     pub network: Value,
-    /// Text of the answer of `gettxoutsetinfo`.
-    pub output_set: String,
+    /// Texts of the answers to questions about sums, by method, such as `gettxoutsetinfo`.
+    pub sums: HashMap<String, String>,
     /// Addresses, transactions and sums, as [`expected`] gives them.
     pub expected: Value,
 }
@@ -67,7 +67,7 @@ impl Recording {
             waiting: said.waiting,
             pool: said.pool,
             network: said.network,
-            output_set: said.output_set,
+            sums: said.sums,
             expected,
         }
     }
@@ -118,6 +118,10 @@ pub fn expected(slug: &str, phase: Phase) -> Value {
     expected[if phase == Phase::A { "A" } else { "B" }].take()
 }
 
+/// What nodes are asked for their sums by.
+const SUMS: [&str; 4] =
+    ["gettxoutsetinfo", "getblockchaininfo", "getcoinsupply", "gettreasurybalance"];
+
 /// The last answer of each kind.
 #[derive(Default)]
 struct Said {
@@ -129,7 +133,7 @@ struct Said {
     waiting: Vec<String>,
     pool: Value,
     network: Value,
-    output_set: String,
+    sums: HashMap<String, String>,
     version: Value,
 }
 
@@ -139,7 +143,9 @@ impl Said {
         let params: Value = serde_json::from_str(line.params()).unwrap_or_default();
         let read = || serde_json::from_slice::<Value>(&result).unwrap();
         match (line.method(), params[0].as_str()) {
-            ("gettxoutsetinfo", _) => self.output_set = String::from_utf8(result.to_vec()).unwrap(),
+            (method, None) if SUMS.contains(&method) => {
+                self.sums.insert(method.to_owned(), String::from_utf8(result.to_vec()).unwrap());
+            }
             ("getblockhash", None) => {
                 // A negative height is read as one counted from the tip by some nodes.
                 if let Some(height) = params[0].as_u64() {

@@ -23,7 +23,9 @@ fn blocks() -> AccountChain {
     // Genesis is not in the file; a node is known by it.
     let hash = chain.blocks[0].body["parentHash"].clone();
     let body = json!({"hash": hash, "parentHash": format!("0x{}", "0".repeat(64)), "number": "0x0",
-        "timestamp": "0x0", "gasLimit": "0x5f5e100", "gasUsed": "0x0", "transactions": []});
+        "timestamp": "0x0", "gasLimit": "0x5f5e100", "gasUsed": "0x0", "transactions": [],
+        "stateRoot": hash, "miner": format!("0x{}", "0".repeat(40)), "difficulty": "0x20000",
+        "size": "0x200", "extraData": "0x"});
     let (receipts, traces) = (json!([]), json!([]));
     chain.blocks.insert(0, testkit::AccountBlock { body, receipts, traces, ..Default::default() });
     chain

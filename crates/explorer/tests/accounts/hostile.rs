@@ -22,6 +22,7 @@ fn chain_of(logs: Vec<Value>, trace: Value) -> AccountChain {
     block.body["transactions"] = json!([tx]);
     let mut receipt = block.receipts[0].clone();
     receipt["logs"] = Value::Array(logs);
+    receipt["logsBloom"] = Value::Null;
     block.receipts = json!([receipt]);
     block.traces = json!([{"txHash": tx["hash"], "result": trace}]);
     chain
@@ -112,6 +113,19 @@ async fn receipts_that_do_not_fit_their_block_are_never_stored() {
     })
     .await;
     keeps_out("they are null", |block| block.receipts = Value::Null).await;
+    keeps_out("their logs are left out", |block| {
+        for receipt in block.receipts.as_array_mut().unwrap() {
+            let bloom = receipt["logsBloom"].as_str().unwrap().replace('0', "1");
+            (receipt["logs"], receipt["logsBloom"]) = (json!([]), json!(bloom));
+        }
+    })
+    .await;
+    keeps_out("they do not say whether it went well", |block| {
+        for receipt in block.receipts.as_array_mut().unwrap() {
+            receipt.as_object_mut().unwrap().remove("status");
+        }
+    })
+    .await;
     keeps_out("a number is none", |block| {
         for receipt in block.receipts.as_array_mut().unwrap() {
             receipt["gasUsed"] = json!("0xzz");

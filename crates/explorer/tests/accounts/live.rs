@@ -1,18 +1,12 @@
 //! A live anvil: a random walk with reorganisations and restarts, after each step of which the
 //! explorer's word is held against the node's.
 
-use std::time::Duration;
-
-use chain::account::U256;
-use index::Tier;
-use index::account::SyncOptions;
 use replay::Take;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use testkit::{AccountChain, Anvil};
 
-use crate::balances::Book;
-use crate::rig::{Rig, follow, options};
+use crate::rig::{Rig, options};
+use crate::truth::{audited, hold, same_as_fresh, tip};
 
 /// A small generator of numbers; the seed is in the failure's text.
 struct Dice(u64);
@@ -41,61 +35,9 @@ fn calls() -> Vec<Value> {
         }
         call
     };
-    let sendable = |tx: &&Value| tx["type"] != "0x3" && tx["type"] != "0x4";
+    // Blobs are not in a block.
+    let sendable = |tx: &&Value| tx["type"] != "0x3";
     txs.filter(sendable).map(call).collect()
-}
-
-async fn tip(node: &Anvil) -> String {
-    let block = node.call("eth_getBlockByNumber", json!(["latest", false])).await.unwrap();
-    block["hash"].as_str().unwrap().to_owned()
-}
-
-async fn hold(rig: &Rig, node: &Anvil, what: &str) {
-    rig.whole_at(&tip(node).await).await;
-    let book = Book::of(rig).await;
-    let mut checked = 0;
-    for address in book.addresses() {
-        let ask = |block: &'static str| node.call("eth_getBalance", json!([address, block]));
-        let read = |value: Value| {
-            let digits = value.as_str().unwrap().trim_start_matches("0x").to_owned();
-            U256::from_str_radix(&digits, 16).unwrap()
-        };
-        let (began, has) = (read(ask("0x0").await.unwrap()), read(ask("latest").await.unwrap()));
-        let told = rig.ok(&format!("address/{address}")).await;
-        assert_eq!(told["balance"], has.to_string(), "{what}: {address}");
-        // What a transaction gave a contract that it created is not told with the transaction.
-        if rig.get(&format!("contract/{address}")).await.status == 404 {
-            assert_eq!(book.balance(address, began), has, "{what}: {address}");
-            checked += 1;
-        }
-    }
-    assert!(checked > 0, "{what}");
-}
-
-/// A fresh index of the same node, filled from its tip down, has the same rows.
-async fn same_as_fresh(rig: &Rig, node: &Anvil, what: &str) {
-    let dir = TempDir::new().unwrap();
-    let backwards = SyncOptions { first_blocks: 1, ..options() };
-    let (fresh, pool) = follow(dir.path(), &[node.url()], backwards);
-    for _ in 0..6000 {
-        let whole = fresh.view().is_some_and(|view| {
-            let coverage = view.coverage(Tier::Any).unwrap();
-            coverage.complete && coverage.traces && fresh.standing().in_sync
-        });
-        if whole {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    let dump = |index: &index::account::Index| {
-        let rows = index.store().lock().unwrap().dump().unwrap();
-        // What the index began at is its own.
-        rows.into_iter().filter(|row| !row.contains("626567756e5f6174")).collect::<Vec<_>>()
-    };
-    let (ours, theirs) = (dump(&rig.index), dump(&fresh));
-    assert!(ours == theirs, "{what}: {} and {} rows", ours.len(), theirs.len());
-    fresh.stop().await;
-    pool.stop();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -128,14 +70,47 @@ async fn a_random_walk_keeps_every_balance_and_every_row() {
             }
             2 => rig = rig.restart(&[node.url()]).await,
             3 if step > 4 => {
-                rig.whole_at(&tip(&node).await).await;
+                rig.whole_at(&tip(&node.url()).await).await;
                 let depth = 1 + dice.below(2);
                 node.call("anvil_reorg", json!([depth, []])).await.unwrap();
                 rig = rig.restart(&[node.url()]).await;
             }
             _ => {}
         }
-        hold(&rig, &node, &what).await;
+        hold(&rig, &node.url(), &what).await;
     }
-    same_as_fresh(&rig, &node, &format!("seed {seed}")).await;
+    let what = format!("seed {seed}");
+    audited(&rig, &node.url(), &what).await;
+    same_as_fresh(&rig, &node.url(), &what).await;
+    has_every_kind(&rig, &what).await;
+}
+
+/// The walk came by everything that an index has to know of.
+async fn has_every_kind(rig: &Rig, what: &str) {
+    let mut seen = std::collections::BTreeSet::new();
+    let tip = rig.ok("status").await["height"].as_u64().unwrap();
+    for height in 0..=tip {
+        for tx in rig.walk(&format!("block/{height}/txs"), 50).await.0 {
+            let tx = rig.ok(&format!("tx/{}", tx["hash"].as_str().unwrap())).await;
+            seen.insert(format!("type {} {}", tx["type"], tx["status"].as_str().unwrap()));
+            for operation in tx["internal_operations"].as_array().unwrap() {
+                seen.insert(operation["type"].as_str().unwrap().to_owned());
+            }
+            let transfers = tx["token_transfers"].as_array().unwrap();
+            seen.extend(transfers.iter().map(|it| it["standard"].as_str().unwrap().to_owned()));
+            // A batch has several things in one log.
+            if tx["log_count"] == 1 && transfers.len() > 1 {
+                seen.insert("batch".to_owned());
+            }
+            if tx["type"] == 4 {
+                let to = rig.ok(&format!("address/{}", tx["to"].as_str().unwrap())).await;
+                seen.extend(to.get("delegated_to").map(|_| "delegation".to_owned()));
+            }
+        }
+    }
+    let kinds = ["call", "create", "create2", "selfdestruct", "erc20", "erc721", "erc1155"];
+    let others = ["batch", "delegation", "type 2 success", "type 2 failed", "type 4 success"];
+    for kind in kinds.into_iter().chain(others) {
+        assert!(seen.contains(kind), "{what}: no {kind} in {seen:?}");
+    }
 }

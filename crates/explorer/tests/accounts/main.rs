@@ -6,6 +6,8 @@
 mod balances;
 mod conformance;
 mod expected;
+mod foreign;
+mod geth;
 mod hostile;
 mod live;
 mod outage;
@@ -15,3 +17,6 @@ mod reorganised;
 mod requests;
 mod rig;
 mod rlp;
+mod signed;
+mod truth;
+mod verified;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use explorer::{ChainService, Explorer, Settings};
-use index::account::{Index, Store, SyncOptions, View};
+use index::account::{Comparison, Incomparable, Index, Store, SyncOptions, View};
 use index::{ChainIndex, Memory};
 use listen::{Drain, Limits};
 use meter::{Admin, Clock, KeyOptions, Meter, PlanConfig, Plans, Service};
@@ -150,6 +150,20 @@ impl Rig {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         panic!("in sync: {:?}", self.index.standing());
+    }
+
+    /// What a node says of what the index holds, of all blocks or of some.
+    pub async fn compare(&self, node: &str, all: bool) -> Result<Comparison, Incomparable> {
+        let (chain, network) = (self.index.chain(), self.index.network());
+        let memory = Memory::new(8 << 20, 8 << 20);
+        let dir = self.dir.path().join("eth");
+        let store = Store::open_read_only(&dir, chain, network, &memory).unwrap();
+        let config = PoolConfig { nodes: vec![NodeConfig::new(node)], ..PoolConfig::default() };
+        let pool = Pool::new(chain, network, config).unwrap();
+        let node = pool.pick(&node::Tried::new()).unwrap();
+        let compared = store.compare(&node, all, |_| ()).await;
+        pool.stop();
+        compared
     }
 
     /// Gets a path behind the chain.

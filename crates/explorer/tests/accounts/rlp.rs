@@ -106,10 +106,17 @@ pub fn block(item: &Item<'_>) -> AccountBlock {
         .map(|(place, tx)| transaction(tx, place, &hash))
         .collect();
     let receipt = |(place, tx): (usize, &Value)| {
-        json!({
+        let mut receipt = json!({
             "transactionHash": tx["hash"], "blockHash": hash, "transactionIndex": format!("{place:#x}"),
             "gasUsed": "0x5208", "status": "0x1", "logs": [],
-        })
+        });
+        if tx["type"] == "0x3" {
+            (receipt["blobGasUsed"], receipt["blobGasPrice"]) = (json!("0x20000"), json!("0x1"));
+        }
+        if tx.get("to").is_none() {
+            receipt["contractAddress"] = json!(format!("0x{:040x}", 0xc0de_0000 + place));
+        }
+        receipt
     };
     let receipts = txs.iter().enumerate().map(receipt).collect();
     let trace =

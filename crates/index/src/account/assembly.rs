@@ -35,13 +35,15 @@ pub(super) fn assemble(
         "it has more or fewer receipts than transactions",
     )?;
     fits(receipts.len() <= MOST_TRANSACTIONS, "it has more transactions than places")?;
-    let difficulty = body.difficulty.map_or(U256::ZERO, |it| it.0);
+    let difficulty = body.difficulty.0;
+    let named = difficulty.is_zero() || body.uncles.is_some() || height == 0;
+    fits(named, "it does not name its uncles")?;
     let mut facts = BlockFacts {
         height: u32::try_from(height).map_err(|_| Misfit("its height has more than 32 bits"))?,
         hash,
         parent: body.parent_hash.0,
-        state_root: body.state_root.map_or(Hash::ZERO, |it| it.0),
-        miner: body.miner.map_or_else(Default::default, |it| it.0),
+        state_root: body.state_root.0,
+        miner: body.miner.0,
         time: body.timestamp.0,
         tx_count: receipts.len() as u32,
         gas_used: body.gas_used.0,
@@ -51,16 +53,16 @@ pub(super) fn assemble(
         total_fees: U256::ZERO,
         total_value: U256::ZERO,
         issuance: issuance(forks, height, difficulty, uncles),
-        size: body.size.map_or(0, |it| it.0),
+        size: body.size.0,
         withdrawals: body.withdrawals.map(|list| list.len() as u32),
         excess_blob_gas: body.excess_blob_gas.map(|it| it.0),
-        extra_data: body.extra_data.map_or_else(Vec::new, |it| it.0),
+        extra_data: body.extra_data.0,
     };
     let mut transactions = Vec::with_capacity(receipts.len());
     let mut first_log = 0u32;
     for (index, (shape, receipt)) in body.transactions.into_iter().zip(receipts).enumerate() {
         belongs(&shape, &receipt, hash, index)?;
-        let (transaction, logs) = transaction(shape, receipt, &facts, first_log)?;
+        let (transaction, logs) = transaction(shape, receipt, &facts, first_log, forks)?;
         let too_much = Misfit("its amounts have more than 256 bits");
         let fee = transaction.checked_fee().ok_or(too_much.clone())?;
         facts.total_fees = facts.total_fees.checked_add(fee).ok_or(too_much.clone())?;
@@ -96,6 +98,7 @@ fn transaction(
     receipt: ReceiptShape,
     block: &BlockFacts,
     first_log: u32,
+    forks: RewardForks,
 ) -> Result<(Transaction, Vec<Log>), Misfit> {
     let kind = shape.kind.as_ref().map_or(0, |it| it.0);
     let kind = u8::try_from(kind).map_err(|_| Misfit("a type has more than 8 bits"))?;
@@ -103,10 +106,15 @@ fn transaction(
     fits(gas_used <= shape.gas.0, "a transaction used more gas than it might")?;
     let gas_price = price(&shape, block);
     let logs: Vec<Log> = receipt.logs.into_iter().map(log).collect();
+    let told = receipt.logs_bloom.is_none_or(|bloom| bloom.0.is_empty == logs.is_empty());
+    fits(told, "a receipt's logs are not those of its bloom")?;
     let status = match receipt.status {
         Some(status) if status.0 == 1 => Status::Success,
         Some(status) if status.0 == 0 => Status::Failed,
         Some(_) => return Err(Misfit("a status is neither 0 nor 1")),
+        None if u64::from(block.height) >= forks.byzantium => {
+            return Err(Misfit("a receipt has no status"));
+        }
         // A failed one burnt all its gas, as nothing could revert, and has no logs.
         None if gas_used < shape.gas.0 || !logs.is_empty() => Status::Success,
         None => Status::Unknown,
@@ -115,9 +123,12 @@ fn transaction(
         (Some(used), Some(price)) if kind == 3 => {
             Some(BlobCost { gas_used: used.0, gas_price: price.0 })
         }
+        _ if kind == 3 => return Err(Misfit("a receipt does not tell what blobs cost")),
         _ => None,
     };
     let created = receipt.contract_address.map(|it| it.0);
+    let named = shape.to.is_some() || created.is_some() || status == Status::Failed;
+    fits(named, "a receipt does not name the contract that was created")?;
     let transaction = Transaction {
         hash: shape.hash.0,
         from: shape.from.0,

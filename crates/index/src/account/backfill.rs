@@ -13,8 +13,8 @@ use node::{Tried, Unusable};
 
 use super::facts::Block;
 use super::index::{Index, asked};
-use super::upstream::UpstreamError;
-use crate::IndexError;
+use crate::sync::{UpstreamError, Waits};
+use crate::{IndexError, room};
 
 /// Blocks that are added in one batch.
 const BATCH: u32 = 64;
@@ -24,8 +24,6 @@ const BATCH_TRANSACTIONS: usize = 20_000;
 const IDLE: Duration = Duration::from_millis(250);
 /// Before what a node has pruned is asked for again.
 const PRUNED: Duration = Duration::from_secs(3600);
-/// The longest pause after trouble with a node.
-const LONGEST: Duration = Duration::from_secs(60);
 
 /// Why a step was none.
 enum Pause {
@@ -38,7 +36,7 @@ enum Pause {
 /// Fills in until it is through or ended.
 pub(super) async fn run(index: Arc<Index>) {
     let mut end = index.end_asked();
-    let mut failures = 0u32;
+    let (mut waits, mut failing) = (Waits::default(), false);
     loop {
         let step = tokio::select! {
             step = step(&index) => step,
@@ -46,7 +44,8 @@ pub(super) async fn run(index: Arc<Index>) {
         };
         let pause = match step {
             Ok(()) => {
-                failures = 0;
+                waits.forget();
+                failing = false;
                 continue;
             }
             Err(Pause::Idle) => IDLE,
@@ -55,13 +54,13 @@ pub(super) async fn run(index: Arc<Index>) {
                 PRUNED
             }
             Err(Pause::Trouble(text)) => {
-                failures += 1;
                 let chain = index.chain().slug;
-                match failures {
-                    1 => tracing::warn!(chain, "filling in the past waits: {text}"),
-                    _ => tracing::debug!(chain, "filling in the past waits: {text}"),
+                match std::mem::replace(&mut failing, true) {
+                    false => tracing::warn!(chain, "filling in the past waits: {text}"),
+                    true => tracing::debug!(chain, "filling in the past waits: {text}"),
                 }
-                (IDLE * 2u32.saturating_pow(failures.min(10))).min(LONGEST)
+                let base = index.locked().base().map_or(0, |base| base.height);
+                waits.next(IDLE, base)
             }
         };
         tokio::select! {
@@ -83,9 +82,9 @@ async fn step(index: &Arc<Index>) -> Result<(), Pause> {
     if base.height <= floor || index.lagging.load(Ordering::Relaxed) {
         return Err(Pause::Idle);
     }
-    if is_full(index) {
-        return Err(Pause::Trouble("too little is free on the disk".into()));
-    }
+    let dir = index.locked().dir();
+    room::check(&dir, index.options.least_free_bytes)
+        .map_err(|error| Pause::Trouble(error.to_string()))?;
     let node = index.node(&Tried::new()).map_err(|_: Unusable| Pause::Idle)?;
     let lowest = base.height.saturating_sub(BATCH).max(floor);
     let fetch = |height| index.upstream.block(&node, height);
@@ -126,10 +125,4 @@ async fn step(index: &Arc<Index>) -> Result<(), Pause> {
         Some(error) => Pause::Trouble(error.to_string()),
         None => Pause::Idle,
     })
-}
-
-fn is_full(index: &Index) -> bool {
-    let free = rustix::fs::statvfs(index.locked().dir()).ok();
-    let free = free.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
-    free.is_some_and(|free| free < index.options.least_free_bytes)
 }

@@ -37,7 +37,7 @@ pub(crate) fn created(tx: &Transaction) -> Option<Address> {
 }
 
 /// The contracts that its calls created, with their creators.
-fn creations(operations: &[Operation]) -> impl Iterator<Item = (Address, Address)> {
+pub(crate) fn creations(operations: &[Operation]) -> impl Iterator<Item = (Address, Address)> {
     let creates = |kind| matches!(kind, OperationKind::Create | OperationKind::Create2);
     operations.iter().filter(move |it| creates(it.kind)).map(|it| (it.to, it.from))
 }

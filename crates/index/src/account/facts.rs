@@ -3,7 +3,7 @@
 //! Leaves bytes to `rows`, where they come from to `assembly`. Invariant: amounts are in the
 //! smallest unit and have 256 bits; a fee was checked not to exceed them before it was stored.
 
-use chain::account::{Address, Hash, TokenTransfer, U256, token_transfers};
+use chain::account::{Address, Hash, TokenTransfer, U256, is_malformed_transfer, token_transfers};
 
 /// A block without its transactions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,6 +136,11 @@ impl Log {
     /// The transfers of tokens that it tells.
     pub fn transfers(&self) -> Vec<TokenTransfer> {
         token_transfers(self.address, &self.topics, &self.data)
+    }
+
+    /// Whether it claims to tell of such transfers, and is of another shape.
+    pub(crate) fn is_malformed(&self) -> bool {
+        is_malformed_transfer(self.address, &self.topics, &self.data)
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) struct FeeCache(Mutex<Option<(Hash, [U256; 3])>>);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct History {
+pub(super) struct History {
     #[serde(default)]
     gas_used_ratio: Option<Vec<f64>>,
     #[serde(default)]
@@ -104,7 +104,7 @@ impl Index {
                     }
                     return Ok([self.suggested(&node).await; 3]);
                 }
-                Err(super::upstream::UpstreamError::Missing { .. }) => {
+                Err(crate::sync::UpstreamError::Missing { .. }) => {
                     return Ok([self.suggested(&node).await; 3]);
                 }
                 Err(error) => last = Unanswered::of(&error),

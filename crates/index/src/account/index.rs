@@ -17,8 +17,8 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 use super::fees::FeeCache;
+use super::options::SyncOptions;
 use super::store::Store;
-use super::sync::SyncOptions;
 use super::tokens::Tokens;
 use super::txpool::PoolCache;
 use super::upstream::Upstream;
@@ -41,6 +41,7 @@ pub struct Index {
     view: ArcSwapOption<View>,
     standing: ArcSwap<Standing>,
     store: Arc<Mutex<Store>>,
+    skipped_logs: Arc<AtomicU64>,
     /// A reorganisation is half seen: nothing is published.
     held: AtomicBool,
     /// The tip lags: what can wait does.
@@ -72,6 +73,7 @@ impl Index {
             fees: FeeCache::default(),
             view: ArcSwapOption::empty(),
             standing: ArcSwap::from_pointee(Standing::default()),
+            skipped_logs: Arc::clone(store.skipped_logs()),
             store: Arc::new(Mutex::new(store)),
             held: AtomicBool::new(false),
             lagging: AtomicBool::new(false),
@@ -150,6 +152,12 @@ impl Index {
         let mut standing = Standing::clone(&self.standing.load());
         standing.in_sync &= self.silence() <= SYNC_LIVES;
         standing
+    }
+
+    /// How many logs of the blocks that were added since the start claimed to tell of tokens and were
+    /// not of that shape: they are shown, and tell of no transfer.
+    pub fn skipped_logs(&self) -> u64 {
+        self.skipped_logs.load(Ordering::Relaxed)
     }
 
     /// Whether the past is still to be filled in.

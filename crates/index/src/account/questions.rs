@@ -11,8 +11,9 @@ use serde_json::value::RawValue;
 
 use super::index::Index;
 use super::quantity::Hex;
-use super::upstream::{UpstreamError, read};
+use super::upstream::read;
 use super::view::View;
+use crate::sync::UpstreamError;
 
 /// How nodes that name a block by its hash alone are remembered.
 const BY_HASH: &str = "a block named by its hash";

@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use chain::account::Hash;
 use chain::{Chain, Hash32, Network};
@@ -17,7 +18,7 @@ use super::rows::{End, Retry};
 use super::schema::{META_BASE, META_BEGUN_AT, META_TIP, TABLES, UNTRACED, untraced_key};
 use crate::db::{Batch, Db, Memory, Reader};
 use crate::identity::META;
-use crate::{Identity, IndexError, ReadError};
+use crate::{Identity, IndexError, ReadError, folder};
 
 /// An index on disk.
 pub struct Store {
@@ -27,6 +28,7 @@ pub struct Store {
     tip: Option<End>,
     base: Option<End>,
     begun_at: Option<u32>,
+    skipped_logs: Arc<AtomicU64>,
 }
 
 impl Store {
@@ -41,8 +43,7 @@ impl Store {
         memory: &Memory,
     ) -> Result<Store, IndexError> {
         let wanted = Identity::new(chain, network);
-        wanted.check_tables(dir, &TABLES)?;
-        let db = Arc::new(Db::open(dir, &TABLES, memory)?);
+        let db = folder::open(dir, &wanted, &TABLES, memory)?;
         wanted.claim(&db, |_| Ok(()))?;
         Store::on(db, chain, network)
     }
@@ -58,9 +59,7 @@ impl Store {
         memory: &Memory,
     ) -> Result<Store, IndexError> {
         let wanted = Identity::new(chain, network);
-        wanted.check_tables(dir, &TABLES)?;
-        let db = Arc::new(Db::open_read_only(dir, &TABLES, memory)?);
-        wanted.check_store(&db)?;
+        let db = folder::open_read_only(dir, &wanted, &TABLES, memory)?;
         Store::on(db, chain, network)
     }
 
@@ -74,9 +73,7 @@ impl Store {
 
     /// Whether a process has the index in a folder open, be it this one.
     pub fn is_open(dir: &Path) -> bool {
-        let memory = Memory::new(8 << 20, 8 << 20);
-        dir.join("CURRENT").exists()
-            && matches!(Db::open(dir, &TABLES, &memory).err(), Some(IndexError::InUse { .. }))
+        folder::is_open(dir, &TABLES)
     }
 
     fn on(
@@ -86,7 +83,8 @@ impl Store {
     ) -> Result<Store, IndexError> {
         let (tip, base) = (read_end(&db, META_TIP)?, read_end(&db, META_BASE)?);
         let begun_at = read_begun_at(&db)?;
-        let store = Store { db, chain, network, tip, base, begun_at };
+        let skipped_logs = Arc::default();
+        let store = Store { db, chain, network, tip, base, begun_at, skipped_logs };
         store.check_ends()?;
         Ok(store)
     }
@@ -134,6 +132,18 @@ impl Store {
     /// The height of the node's tip when the index began.
     pub fn begun_at(&self) -> Option<u32> {
         self.begun_at
+    }
+
+    /// How many logs of the blocks that were added claimed to tell of tokens and were not of that
+    /// shape; it counts on.
+    pub(super) fn skipped_logs(&self) -> &Arc<AtomicU64> {
+        &self.skipped_logs
+    }
+
+    fn count_skipped(&self, blocks: &[Block]) {
+        let logs = blocks.iter().flat_map(|block| &block.transactions).flat_map(|(_, logs)| logs);
+        let skipped = logs.filter(|log| log.is_malformed()).count();
+        self.skipped_logs.fetch_add(skipped as u64, Ordering::Relaxed);
     }
 
     pub(crate) fn db(&self) -> &Arc<Db> {
@@ -185,7 +195,9 @@ impl Store {
             base = base.or(Some(End { height: facts.height, hash: facts.parent }));
             before = Some(End { height: facts.height, hash: facts.hash });
         }
-        self.commit(batch, before, base)
+        self.commit(batch, before, base)?;
+        self.count_skipped(blocks);
+        Ok(())
     }
 
     /// Adds blocks before our base, the highest first.
@@ -204,7 +216,9 @@ impl Store {
             connect(&mut batch, block);
             base = Some(End { height: facts.height, hash: facts.parent });
         }
-        self.commit(batch, self.tip, base)
+        self.commit(batch, self.tip, base)?;
+        self.count_skipped(blocks);
+        Ok(())
     }
 
     fn commit(

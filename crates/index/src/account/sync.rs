@@ -1,32 +1,23 @@
 //! Keeps an index at the tip of its node.
 //!
 //! A round asks for the node's best block, brings our tip there, and looks at the pool. Leaves the
-//! past to `backfill`, traces to `tracing_pass`. Invariants: an index that begins takes a few
-//! blocks below the node's best and is served at once; a block is connected only if it follows our
-//! tip; a reorganisation is one batch as far as memory allows, and is seen whole or not at all
-//! (decision E7); what is final stays.
+//! way there to `follow`, the past to `backfill`, traces to `tracing_pass`. Invariants: an index that
+//! begins takes a few blocks below the node's best and is served at once; what goes wrong again and
+//! again is tried ever more rarely.
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chain::NetworkKind;
-use chain::account::RewardForks;
-use futures_util::{StreamExt, TryStreamExt, stream};
 use node::{Node, Pool, Standing as Probed, Tried};
 use tokio::sync::watch;
 
-use super::facts::Block;
 use super::index::{Index, asked};
-use super::rows::End;
+use super::options::SyncOptions;
 use super::store::Store;
-use super::upstream::{Head, UpstreamError};
-use crate::{IndexError, ReadError, Standing};
+use super::upstream::Head;
+use crate::sync::{Trouble, Waits};
+use crate::{Standing, room};
 
-/// Blocks whose hashes are asked for in one request.
-const HEADS: u32 = 64;
-/// Blocks that are taken into one batch with what they replace.
-const AT_ONCE: u32 = 256;
 /// Between two looks at what is final.
 const FINAL_EVERY: Duration = Duration::from_secs(30);
 /// Between two looks at the pool's counts.
@@ -34,101 +25,20 @@ const POOL_EVERY: Duration = Duration::from_secs(1);
 /// Between two looks at the nodes' probes while none can be asked.
 const NO_NODE: Duration = Duration::from_millis(100);
 
-/// How an index is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SyncOptions {
-    /// Between two looks at the node; 500 ms.
-    pub poll: Duration,
-    /// Blocks that are fetched at once; 8.
-    pub window: usize,
-    /// Nothing is connected while less is free on the disk; 2 GiB.
-    pub least_free_bytes: u64,
-    /// So long a node that knows nothing of our last blocks is waited for, if another node gave
-    /// them; 30 s.
-    pub patience: Duration,
-    /// Where the index begins: a height, or so many blocks back from the tip at the first start
-    /// where it is negative; -2,000,000 (decision A12).
-    pub history_from: i64,
-    /// Blocks that an empty index takes before it is served; 64.
-    pub first_blocks: u32,
-    /// Heights from which the reward of miners is lower; those of the network unless given.
-    pub forks: Option<RewardForks>,
-}
-
-impl Default for SyncOptions {
-    fn default() -> SyncOptions {
-        SyncOptions {
-            poll: Duration::from_millis(500),
-            window: 8,
-            least_free_bytes: 2 << 30,
-            patience: Duration::from_secs(30),
-            history_from: -2_000_000,
-            first_blocks: 64,
-            forks: None,
-        }
-    }
-}
-
-impl SyncOptions {
-    /// The height at which the index begins, if the node's tip had that height at the first start.
-    pub(super) fn floor(&self, begun_at: u32) -> u32 {
-        match self.history_from {
-            from @ 0.. => from.try_into().unwrap_or(u32::MAX),
-            back => begun_at.saturating_sub(back.unsigned_abs().try_into().unwrap_or(u32::MAX)),
-        }
-    }
-}
-
-/// Why a round ended before it was through.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
-    #[error("no node can be asked")]
-    NoNode,
-    #[error(transparent)]
-    Upstream(#[from] UpstreamError),
-    #[error(transparent)]
-    Index(#[from] IndexError),
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    #[error("the node is at height {0}, behind our tip; it is waited for")]
-    Behind(u32),
-    #[error("less than {least} MiB are free on the disk of the index", least = .0 >> 20)]
-    DiskFull(u64),
-    #[error("the node's chain changed")]
-    Changed,
-    #[error("the node's chain has nothing in common with ours")]
-    Stranger,
-    #[error("the node left our chain below block {0}, which was final")]
-    BelowFinal(u32),
-    #[error("asked to end")]
-    Ended,
-}
-
-impl Trouble {
-    fn stops(&self) -> bool {
-        matches!(
-            self,
-            Trouble::Index(_)
-                | Trouble::Read(_)
-                | Trouble::DiskFull(_)
-                | Trouble::Stranger
-                | Trouble::BelowFinal(_)
-        )
-    }
-}
-
 /// What follows the tip.
-struct Sync {
-    index: Arc<Index>,
+pub(super) struct Sync {
+    pub(super) index: Arc<Index>,
     /// The pool's counts were asked for once.
     passed: bool,
     pool_looked: Option<Instant>,
-    last_final: Option<u32>,
+    /// The highest block that a node called final.
+    pub(super) last_final: Option<u32>,
     final_looked: Option<Instant>,
     /// Since when other nodes do not know our tip.
-    alone_since: Option<Instant>,
+    pub(super) alone_since: Option<Instant>,
+    waits: Waits,
     told: Option<String>,
-    end: watch::Receiver<bool>,
+    pub(super) end: watch::Receiver<bool>,
 }
 
 impl Index {
@@ -152,6 +62,7 @@ impl Index {
             last_final: None,
             final_looked: None,
             alone_since: None,
+            waits: Waits::default(),
             told: None,
             end: index.end_asked(),
         };
@@ -175,10 +86,17 @@ impl Sync {
             let pause = match &round {
                 Err(Trouble::NoNode) => poll.min(NO_NODE),
                 Err(Trouble::Changed) => poll.min(Duration::from_millis(20)),
+                Err(trouble) if trouble.stops() => {
+                    let tip = self.index.locked().tip().map_or(0, |tip| tip.height);
+                    self.waits.next(poll, tip)
+                }
                 _ => poll,
             };
             match round {
-                Ok(()) => self.told = None,
+                Ok(()) => {
+                    self.told = None;
+                    self.waits.forget();
+                }
                 Err(Trouble::Ended) => return,
                 Err(trouble) => self.tell(&trouble),
             }
@@ -242,7 +160,7 @@ impl Sync {
         }
     }
 
-    fn stand(&self, node: &Arc<Node>, best: Head) {
+    pub(super) fn stand(&self, node: &Arc<Node>, best: Head) {
         let tip = self.index.locked().tip();
         let at_best = tip.is_some_and(|tip| tip.hash == best.hash);
         let lag = best.height.saturating_sub(tip.map_or(0, |tip| tip.height));
@@ -262,15 +180,9 @@ impl Sync {
         });
     }
 
-    fn check_room(&self) -> Result<(), Trouble> {
-        let least = self.index.options.least_free_bytes;
+    pub(super) fn check_room(&self) -> Result<(), Trouble> {
         let dir = self.index.locked().dir();
-        let free = rustix::fs::statvfs(&dir).ok();
-        let free = free.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
-        match free {
-            Some(free) if free < least => Err(Trouble::DiskFull(least)),
-            _ => Ok(()),
-        }
+        Ok(room::check(&dir, self.index.options.least_free_bytes)?)
     }
 
     async fn look_at_final(&mut self, node: &Arc<Node>) {
@@ -298,173 +210,5 @@ impl Sync {
         }
         self.passed |= self.index.look_at_pool_counts(node).await;
         self.pool_looked = Some(Instant::now());
-    }
-
-    /// Brings our tip to the node's best block, and gives that.
-    async fn follow(&mut self, node: &Arc<Node>, mut best: Head) -> Result<Head, Trouble> {
-        loop {
-            let tip = self.index.locked().tip();
-            match tip {
-                Some(tip) if tip.hash == best.hash => {
-                    self.index.came_from(node);
-                    self.alone_since = None;
-                    return Ok(best);
-                }
-                Some(tip) => self.approach(node, tip, best).await?,
-                None => self.begin(node, best).await?,
-            }
-            self.index.heard();
-            self.index.more.notify_waiters();
-            self.stand(node, best);
-            best = self.index.upstream.best(node).await?;
-            self.check_room()?;
-        }
-    }
-
-    /// Takes the first blocks of an empty index.
-    async fn begin(&self, node: &Arc<Node>, best: Head) -> Result<(), Trouble> {
-        let options = &self.index.options;
-        let floor = options.floor(best.height).min(best.height);
-        let first = best.height.saturating_sub(options.first_blocks.max(1) - 1).max(floor);
-        let blocks = self.fetch(node, first..=best.height).await?;
-        let height = best.height;
-        let begin = move |store: &mut Store| {
-            store.begin_at(height);
-            store.replace(None, &blocks)
-        };
-        unless_changed(self.index.change(begin).await)
-    }
-
-    /// Comes one step nearer to the node's best block.
-    async fn approach(&mut self, node: &Arc<Node>, tip: End, best: Head) -> Result<(), Trouble> {
-        let fork = match best.parent == tip.hash {
-            true => Some(tip.height),
-            false => self.fork(node, tip, best).await?,
-        };
-        if fork == Some(tip.height) {
-            let last = best.height.min(tip.height.saturating_add(AT_ONCE));
-            return self.extend(node, tip.height + 1..=last, best).await;
-        }
-        self.may_leave(node, fork, tip, best)?;
-        tracing::info!(
-            chain = self.index.chain().slug,
-            from = tip.height,
-            to = fork,
-            "the node left our chain; taking blocks back"
-        );
-        let first = match fork {
-            Some(fork) => fork + 1,
-            None => best.height,
-        };
-        let last = best.height.min(first.saturating_add(AT_ONCE - 1));
-        let blocks = self.fetch(node, first..=last).await?;
-        let seen = self.index.view().map_or(0, |view| view.tip().height);
-        self.index.set_held(last < seen && last < best.height);
-        unless_changed(self.index.change(move |store| store.replace(fork, &blocks)).await)
-    }
-
-    /// The height of the last block that our chain and the node's have in common, of those that we
-    /// hold; none where they have none.
-    async fn fork(&self, node: &Arc<Node>, tip: End, best: Head) -> Result<Option<u32>, Trouble> {
-        let base = self.index.locked().base().ok_or(Trouble::Changed)?.height;
-        if best.height < base {
-            return Ok(None);
-        }
-        let mut top = tip.height.min(best.height);
-        let mut step = 1;
-        loop {
-            let bottom = top.saturating_sub(step - 1).max(base);
-            let theirs = self.index.upstream.heads(node, (bottom..=top).rev()).await?;
-            if theirs.is_empty() {
-                return Err(Trouble::Changed);
-            }
-            for head in &theirs {
-                let ours = self.index.locked().block(head.height)?;
-                if ours.is_some_and(|ours| ours.hash == head.hash) {
-                    return Ok(Some(head.height));
-                }
-            }
-            top = match bottom.checked_sub(1) {
-                Some(top) if top >= base => top,
-                _ => return Ok(None),
-            };
-            step = (step * 4).min(HEADS);
-        }
-    }
-
-    /// Whether blocks of ours may be taken back: not for a node that only has to catch up, and not
-    /// what is final. On a private network the operator does as he likes.
-    fn may_leave(
-        &mut self,
-        node: &Arc<Node>,
-        fork: Option<u32>,
-        tip: End,
-        best: Head,
-    ) -> Result<(), Trouble> {
-        let private = self.index.network().kind == NetworkKind::Regtest;
-        if let Some(last_final) = self.last_final.filter(|_| !private)
-            && fork.is_none_or(|fork| fork < last_final)
-        {
-            return Err(Trouble::BelowFinal(last_final));
-        }
-        let base = self.index.locked().base();
-        if fork.is_none() && (!private || base.is_some_and(|base| base.height == 0)) {
-            return Err(Trouble::Stranger);
-        }
-        let only_behind = fork == Some(best.height);
-        if only_behind && node.state().syncing() {
-            return Err(Trouble::Behind(best.height));
-        }
-        let another = self.index.last_node().is_some_and(|last| last != node.id());
-        if another && (only_behind || best.height < tip.height) {
-            let since = *self.alone_since.get_or_insert_with(Instant::now);
-            if since.elapsed() < self.index.options.patience {
-                return Err(Trouble::Behind(best.height));
-            }
-        }
-        Ok(())
-    }
-
-    /// Connects the node's blocks of those heights, each as it comes.
-    async fn extend(
-        &self,
-        node: &Arc<Node>,
-        heights: RangeInclusive<u32>,
-        best: Head,
-    ) -> Result<(), Trouble> {
-        let seen = self.index.view().map_or(0, |view| view.tip().height);
-        let fetch = |height| self.index.upstream.block(node, height);
-        let mut blocks = stream::iter(heights).map(fetch).buffered(self.index.options.window);
-        while let Some(block) = blocks.try_next().await? {
-            if *self.end.borrow() {
-                return Err(Trouble::Ended);
-            }
-            if block.facts.height >= seen || block.facts.hash == best.hash {
-                self.index.set_held(false);
-            }
-            let connected = self.index.change(move |store| store.extend(&block)).await;
-            unless_changed(connected)?;
-            self.index.came_from(node);
-            self.index.more.notify_waiters();
-        }
-        Ok(())
-    }
-
-    async fn fetch(
-        &self,
-        node: &Arc<Node>,
-        heights: RangeInclusive<u32>,
-    ) -> Result<Vec<Block>, Trouble> {
-        let fetch = |height| self.index.upstream.block(node, height);
-        let blocks = stream::iter(heights).map(fetch).buffered(self.index.options.window);
-        Ok(blocks.try_collect().await?)
-    }
-}
-
-/// Blocks that do not follow each other come of a chain that changed while it was read.
-fn unless_changed(done: Result<(), IndexError>) -> Result<(), Trouble> {
-    match done {
-        Err(IndexError::NotNext { .. }) => Err(Trouble::Changed),
-        done => Ok(done?),
     }
 }

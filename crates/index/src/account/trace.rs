@@ -22,11 +22,13 @@ pub(super) use tree::{read_tree, read_trees};
 pub(crate) struct BadTrace;
 
 /// The trace of one transaction; none where the node could not make it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct OneTrace {
     /// The transaction, where the node says it.
     pub(super) hash: Option<Hash>,
     pub(super) traced: Option<Traced>,
+    /// The node made something else of it than was asked for.
+    pub(super) is_foreign: bool,
 }
 
 #[cfg(test)]

@@ -13,12 +13,12 @@ use futures_util::future::join_all;
 use node::{Node, Tried};
 
 use super::changes::{read_tx, scan_untraced};
-use super::facts::Traced;
+use super::facts::{Status, Traced};
 use super::index::{Index, asked};
 use super::rows::Retry;
 use super::schema::Place;
-use super::upstream::UpstreamError;
 use crate::ReadError;
+use crate::sync::UpstreamError;
 
 /// Blocks that are traced at once.
 const AT_ONCE: usize = 4;
@@ -35,7 +35,8 @@ const LONGEST_SECS: u64 = 3600;
 struct Job {
     height: u32,
     hash: Hash,
-    transactions: Vec<Hash>,
+    /// What its transactions are called, and whether they did what they should.
+    transactions: Vec<(Hash, Status)>,
     retry: Retry,
 }
 
@@ -135,8 +136,8 @@ fn jobs(index: &Index, lowest: u32) -> Result<Vec<Job>, ReadError> {
     for (height, retry) in due {
         let Some(block) = store.block(height)? else { continue };
         let places = (0..block.tx_count).map(|index| Place { height, index });
-        let hash = |place| Ok(read_tx(store.reader(), place)?.map(|tx| tx.hash));
-        let transactions: Vec<Option<Hash>> = places.map(hash).collect::<Result<_, ReadError>>()?;
+        let named = |place| Ok(read_tx(store.reader(), place)?.map(|tx| (tx.hash, tx.status)));
+        let transactions: Vec<Option<_>> = places.map(named).collect::<Result<_, ReadError>>()?;
         let transactions = transactions.into_iter().flatten().collect();
         jobs.push(Job { height, hash: block.hash, transactions, retry });
     }
@@ -145,26 +146,53 @@ fn jobs(index: &Index, lowest: u32) -> Result<Vec<Job>, ReadError> {
 
 async fn trace(index: &Index, job: &Job) -> Outcome {
     let mut tried = Tried::new();
-    let mut pruned = false;
+    let (mut failed, mut pruned) = (false, false);
     while let Ok(node) = index.node(&tried) {
         match ask(index, &node, job).await {
-            Ok(outcome) => return outcome,
-            Err(UpstreamError::Missing { .. }) => {}
-            Err(UpstreamError::Pruned) => pruned = true,
+            Ok(Some(traces)) => return Outcome::Traced(traces),
+            Ok(None) => failed = true,
             Err(UpstreamError::Call(node::CallError::Rpc { .. }) | UpstreamError::Shape { .. }) => {
-                return Outcome::Failed;
+                failed = true;
             }
-            Err(_) => return Outcome::Unable,
+            Err(UpstreamError::Pruned) => pruned = true,
+            // Another one may be well.
+            Err(_) => {}
         }
         tried.add(&node);
     }
-    if pruned { Outcome::Pruned } else { Outcome::Unable }
+    match (failed, pruned) {
+        (true, _) => Outcome::Failed,
+        (false, true) => Outcome::Pruned,
+        (false, false) => Outcome::Unable,
+    }
 }
 
-async fn ask(index: &Index, node: &Arc<Node>, job: &Job) -> Result<Outcome, UpstreamError> {
-    let traces = index.upstream.traces(node, job.height, job.hash, &job.transactions).await?;
+/// The traces of all its transactions, or none.
+async fn ask(
+    index: &Index,
+    node: &Arc<Node>,
+    job: &Job,
+) -> Result<Option<Vec<Traced>>, UpstreamError> {
+    let hashes: Vec<Hash> = job.transactions.iter().map(|(hash, _)| *hash).collect();
+    let traces = index.upstream.traces(node, job.height, job.hash, &hashes).await?;
     let traces: Option<Vec<Traced>> = traces.into_iter().collect();
-    Ok(traces.map_or(Outcome::Failed, Outcome::Traced))
+    let since = index.upstream.forks().byzantium;
+    let tells = u64::from(job.height) >= since;
+    let fits = |traces: &Vec<Traced>| {
+        let mut pairs = job.transactions.iter().zip(traces);
+        pairs.all(|((_, status), traced)| fits(*status, traced, tells))
+    };
+    Ok(traces.filter(fits))
+}
+
+/// Whether a trace and a receipt tell the same of a transaction; `tells` says whether the receipt
+/// itself does, as it does since Byzantium.
+fn fits(status: Status, traced: &Traced, tells: bool) -> bool {
+    match status {
+        Status::Failed => traced.operations.is_empty(),
+        Status::Success => !(tells && traced.failed),
+        Status::Unknown => true,
+    }
 }
 
 fn later(retry: Retry) -> Retry {

@@ -17,7 +17,8 @@ use super::index::Index;
 use super::quantity::Hex;
 use super::questions::Unanswered;
 use super::shapes::TransactionShape;
-use super::upstream::{UpstreamError, blocking, read};
+use super::upstream::{blocking, read};
+use crate::sync::UpstreamError;
 
 /// So long a pool that was read is shown without another look.
 const FRESH: Duration = Duration::from_secs(3);
@@ -84,7 +85,7 @@ impl PoolCache {
 }
 
 #[derive(Deserialize)]
-struct Counts {
+pub(super) struct Counts {
     pending: Hex<u64>,
     queued: Hex<u64>,
 }
@@ -92,7 +93,7 @@ struct Counts {
 type Senders = BTreeMap<String, BTreeMap<String, TransactionShape>>;
 
 #[derive(Deserialize)]
-struct Content {
+pub(super) struct Content {
     #[serde(default)]
     pending: Senders,
     #[serde(default)]
@@ -203,7 +204,7 @@ fn by_sender(senders: Senders) -> HashMap<Address, BTreeMap<u64, Arc<Pending>>> 
     all
 }
 
-fn pool(content: Content) -> Txpool {
+pub(super) fn pool(content: Content) -> Txpool {
     let (ready, waiting) = (by_sender(content.pending), by_sender(content.queued));
     let mut by_hash = HashMap::new();
     for tx in waiting.values().chain(ready.values()).flat_map(BTreeMap::values) {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use chain::account::{Hash, RewardForks, U256};
+use chain::account::{Hash, RewardForks};
 use node::{CallError, Cause, Node, NodeError, Weight};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -19,6 +19,7 @@ use super::facts::{Block, Traced};
 use super::quantity::Hex;
 use super::shapes::{BlockShape, HeaderShape, ReceiptShape};
 use super::trace::{BadTrace, OneTrace, read_flat, read_tree, read_trees};
+use crate::sync::UpstreamError;
 
 /// So long a call that a node lacks is not asked for again.
 const LACKS_FOR: Duration = Duration::from_secs(3600);
@@ -28,58 +29,21 @@ const RECEIPTS: usize = 100;
 const TRACER: &str = r#"{"tracer":"callTracer"}"#;
 const SLOW_TRACER: &str = r#"{"tracer":"callTracer","timeout":"60s"}"#;
 
-/// What went wrong with a node.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum UpstreamError {
-    /// No answer, or an error of the node.
-    #[error(transparent)]
-    Call(#[from] CallError),
-    /// The node has no such call.
-    #[error("the node has no {method}")]
-    Missing {
-        /// The call.
-        method: &'static str,
-    },
-    /// An answer of another shape than the call gives.
-    #[error("{method} gave something else than it should")]
-    Shape {
-        /// The call.
-        method: &'static str,
-    },
-    /// Parts of a block that do not fit together.
-    #[error("block {height} was not put together: {problem}")]
-    Misfit {
-        /// Its height.
-        height: u64,
-        /// What does not fit.
-        problem: Misfit,
-    },
-    /// The node does not know the block, or not yet.
-    #[error("the node does not know the block")]
-    NotThere,
-    /// The node had it and threw it away.
-    #[error("the node has pruned it")]
-    Pruned,
-}
-
-impl UpstreamError {
-    /// What an error of a call means.
-    fn of(method: &'static str, error: CallError) -> UpstreamError {
-        let CallError::Rpc { code, message } = &error else { return error.into() };
-        let text = message.to_ascii_lowercase();
-        let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-        let names_it = text.contains(&method.to_ascii_lowercase());
-        let lacks =
-            names_it && says(&["not supported", "does not exist", "not found", "unsupported"]);
-        let gone = says(&["historical state", "missing trie node", "pruned", "pruning"])
-            || says(&["state is not available", "state not available", "required historical"]);
-        match code {
-            -32601 | -32004 => UpstreamError::Missing { method },
-            _ if lacks => UpstreamError::Missing { method },
-            4444 => UpstreamError::Pruned,
-            _ if gone => UpstreamError::Pruned,
-            _ => error.into(),
-        }
+/// What an error of a call means.
+fn meaning(method: &'static str, error: CallError) -> UpstreamError {
+    let CallError::Rpc { code, message } = &error else { return error.into() };
+    let text = message.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let names_it = text.contains(&method.to_ascii_lowercase());
+    let lacks = names_it && says(&["not supported", "does not exist", "not found", "unsupported"]);
+    let gone = says(&["historical state", "missing trie node", "pruned", "pruning"])
+        || says(&["state is not available", "state not available", "required historical"]);
+    match code {
+        -32601 | -32004 => UpstreamError::Missing { method },
+        _ if lacks => UpstreamError::Missing { method },
+        4444 => UpstreamError::Pruned,
+        _ if gone => UpstreamError::Pruned,
+        _ => error.into(),
     }
 }
 
@@ -102,6 +66,11 @@ pub(crate) struct Upstream {
 impl Upstream {
     pub(super) fn new(forks: RewardForks) -> Upstream {
         Upstream { lacks: Mutex::default(), forks }
+    }
+
+    /// The heights from which blocks are made by other rules.
+    pub(super) fn forks(&self) -> RewardForks {
+        self.forks
     }
 
     /// Whether a node is known to lack a call.
@@ -127,7 +96,7 @@ impl Upstream {
             return Err(UpstreamError::Missing { method });
         }
         let answer = node.call(method, params, Weight::Internal).await;
-        let answer = answer.map_err(|error| UpstreamError::of(method, error));
+        let answer = answer.map_err(|error| meaning(method, error));
         if matches!(answer, Err(UpstreamError::Missing { .. })) {
             self.note_lack(node, method);
         }
@@ -201,7 +170,8 @@ impl Upstream {
         let assembled = blocking(move || {
             let receipts =
                 receipts.iter().map(|text| read_receipts(text)).collect::<Result<Vec<_>, _>>()?;
-            let problem = |problem| UpstreamError::Misfit { height: height.into(), problem };
+            let problem =
+                |Misfit(problem)| UpstreamError::Misfit { height: height.into(), problem };
             assemble(body, receipts.into_iter().flatten().collect(), &uncles, forks)
                 .map_err(problem)
         });
@@ -234,7 +204,7 @@ impl Upstream {
             let calls: Vec<(&str, String)> =
                 some.iter().map(|hash| (method, format!(r#"["{hash}"]"#))).collect();
             for answer in node.call_batch(&calls, Weight::Internal).await? {
-                let text = answer.map_err(|error| UpstreamError::of(method, error.into()))?;
+                let text = answer.map_err(|error| meaning(method, error.into()))?;
                 match text.get() {
                     "null" => return Err(UpstreamError::NotThere),
                     _ => receipts.push(text),
@@ -252,7 +222,7 @@ impl Upstream {
         }
         let method = "eth_getUncleByBlockHashAndIndex";
         let count = body.uncles.as_ref().map_or(0, Vec::len);
-        if body.difficulty.as_ref().is_none_or(|it| it.0 == U256::ZERO) || count == 0 {
+        if body.difficulty.0.is_zero() || count == 0 {
             return Ok(Vec::new());
         }
         let mut heights = Vec::with_capacity(count);
@@ -278,7 +248,15 @@ impl Upstream {
         let traces = match trees {
             Ok(text) => {
                 let traces = blocking(move || read_trees(text.get())).await?;
-                traces.map_err(|BadTrace| UpstreamError::Shape { method })?
+                let traces = traces.map_err(|BadTrace| UpstreamError::Shape { method })?;
+                match !traces.is_empty() && traces.iter().all(|one| one.is_foreign) {
+                    // It does not know the tracer, and takes its own.
+                    true => {
+                        self.note_lack(node, method);
+                        self.flat(node, height, block, transactions.len()).await?
+                    }
+                    false => traces,
+                }
             }
             Err(UpstreamError::Missing { .. }) => {
                 self.flat(node, height, block, transactions.len()).await?
@@ -287,7 +265,7 @@ impl Upstream {
             Err(UpstreamError::Call(CallError::Node(NodeError {
                 cause: Cause::TooLarge | Cause::TimedOutFirstByte | Cause::TimedOutWhole,
                 ..
-            }))) => vec![OneTrace { hash: None, traced: None }; transactions.len()],
+            }))) => vec![OneTrace::default(); transactions.len()],
             Err(error) => return Err(error),
         };
         let fits = traces.len() == transactions.len();
@@ -326,7 +304,7 @@ impl Upstream {
     ) -> Result<Option<Traced>, UpstreamError> {
         let method = "debug_traceTransaction";
         match self.call(node, method, &format!(r#"["{hash}",{SLOW_TRACER}]"#)).await {
-            Ok(text) => Ok(blocking(move || read_tree(text.get())).await?.ok()),
+            Ok(text) => Ok(blocking(move || read_tree(text.get())).await?.ok().flatten()),
             Err(UpstreamError::Call(CallError::Rpc { .. }) | UpstreamError::Missing { .. }) => {
                 Ok(None)
             }

@@ -18,6 +18,26 @@ pub enum UpstreamError {
         /// The call.
         method: &'static str,
     },
+    /// The node has no such call.
+    #[error("the node has no {method}")]
+    Missing {
+        /// The call.
+        method: &'static str,
+    },
+    /// Parts of a block that do not fit together.
+    #[error("block {height} was not put together: {problem}")]
+    Misfit {
+        /// Its height.
+        height: u64,
+        /// What does not fit.
+        problem: &'static str,
+    },
+    /// The node does not know the block, or not yet.
+    #[error("the node does not know the block")]
+    NotThere,
+    /// The node had it and threw it away.
+    #[error("the node has pruned it")]
+    Pruned,
 }
 
 /// Why a round ended before it was through.
@@ -42,8 +62,11 @@ pub enum Trouble {
     #[error("the node's chain changed")]
     Changed,
     /// The chains have no block in common.
-    #[error("the genesis block is another one than ours")]
+    #[error("the node's chain has nothing in common with ours")]
     Stranger,
+    /// The node left our chain below what it had called final.
+    #[error("the node left our chain below block {0}, which was final")]
+    BelowFinal(u32),
     /// The end was asked for.
     #[error("asked to end")]
     Ended,
@@ -57,6 +80,9 @@ impl Trouble {
 
     /// Whether it stands in the way of every block until somebody does something.
     pub(crate) fn stops(&self) -> bool {
-        matches!(self, Trouble::Index(_) | Trouble::Read(_) | Trouble::Stranger)
+        matches!(
+            self,
+            Trouble::Index(_) | Trouble::Read(_) | Trouble::Stranger | Trouble::BelowFinal(_)
+        )
     }
 }

@@ -9,14 +9,14 @@ const LONGEST: Duration = Duration::from_secs(30);
 
 /// Waits that grow while nothing gets on.
 #[derive(Debug, Default)]
-pub(super) struct Waits {
+pub(crate) struct Waits {
     /// Where it went wrong last, and how often in a row.
     failed: Option<(u32, u32)>,
 }
 
 impl Waits {
     /// The wait after one more failure at a height; `first` after the first one.
-    pub(super) fn next(&mut self, first: Duration, height: u32) -> Duration {
+    pub(crate) fn next(&mut self, first: Duration, height: u32) -> Duration {
         let times = match self.failed {
             Some((at, times)) if at == height => times + 1,
             _ => 0,
@@ -26,7 +26,7 @@ impl Waits {
     }
 
     /// It got on.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.failed = None;
     }
 }

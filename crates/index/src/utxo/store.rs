@@ -22,7 +22,7 @@ use crate::db::{Batch, Db, Memory, Reader};
 use crate::heights::Heights;
 use crate::identity::no_index;
 use crate::row_sums::RowSums;
-use crate::{Identity, IndexError, ReadError};
+use crate::{Identity, IndexError, ReadError, folder};
 
 /// An index on disk.
 pub struct Store {
@@ -51,8 +51,7 @@ impl Store {
     ) -> Result<Store, IndexError> {
         let format = *chain.format().ok_or_else(|| no_index(dir, chain))?;
         let wanted = Identity::new(chain, network);
-        wanted.check_tables(dir, &TABLES)?;
-        let db = Arc::new(Db::open(dir, &TABLES, memory)?);
+        let db = folder::open(dir, &wanted, &TABLES, memory)?;
         let key = begin(&db, &wanted, key)?;
         let store = Store::on(db, chain, network, format, key)?;
         if store.tip.is_some() {
@@ -74,9 +73,7 @@ impl Store {
     ) -> Result<Store, IndexError> {
         let format = *chain.format().ok_or_else(|| no_index(dir, chain))?;
         let wanted = Identity::new(chain, network);
-        wanted.check_tables(dir, &TABLES)?;
-        let db = Arc::new(Db::open_read_only(dir, &TABLES, memory)?);
-        wanted.check_store(&db)?;
+        let db = folder::open_read_only(dir, &wanted, &TABLES, memory)?;
         let key = stored_key(&db)?;
         Store::on(db, chain, network, format, key)
     }
@@ -113,9 +110,7 @@ impl Store {
 
     /// Whether a process has the index in a folder open, be it this one.
     pub fn is_open(dir: &Path) -> bool {
-        let memory = Memory::new(8 << 20, 8 << 20);
-        dir.join("CURRENT").exists()
-            && matches!(Db::open(dir, &TABLES, &memory).err(), Some(IndexError::InUse { .. }))
+        folder::is_open(dir, &TABLES)
     }
 
     fn load_heights(&mut self) -> Result<(), IndexError> {

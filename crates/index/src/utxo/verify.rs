@@ -18,6 +18,7 @@ mod node;
 mod records;
 mod scripts;
 mod sums;
+mod supply;
 mod voided;
 
 #[cfg(test)]
@@ -29,6 +30,7 @@ use chain::utxo::Pools;
 
 use super::store::Store;
 use super::tip::Tip;
+use crate::audit::Progress;
 use crate::faults::Faults;
 use crate::{Identity, IndexError};
 use exact::Exact;
@@ -61,22 +63,14 @@ pub struct Verdict {
     /// What the treasury got less what was drawn from it, in the smallest unit, immature parts
     /// included.
     pub treasury: i128,
+    /// The same without what is not mature yet.
+    pub treasury_mature: i128,
+    /// Where blocks are voted on: all coins that were made, as the node counts them.
+    pub coin_supply: i128,
     /// The first 100 faults, each with its table and key.
     pub faults: Vec<String>,
     /// All faults.
     pub fault_count: u64,
-}
-
-/// How far an audit is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// What is being walked: `blocks`, `ids`, `scripts`, and again with ` again` where faults are
-    /// looked for.
-    pub step: &'static str,
-    /// Blocks, ids or scripts that are done.
-    pub done: u64,
-    /// How many there are, where it is known.
-    pub total: Option<u64>,
 }
 
 impl Store {
@@ -103,6 +97,11 @@ impl Store {
         verdict.scripts = walked.scripts;
         verdict.unspent_outputs = walked.unspent_outputs;
         verdict.unspent_total = walked.unspent_total;
+        if let Some(supply) = counted.supply {
+            let held = (walked.unspent_total + counted.burnt) as i128 + counted.treasury;
+            verdict.coin_supply = supply.coins(held);
+            verdict.treasury_mature = supply.treasury();
+        }
         self.name_faults(&expected, &found, &mut faults, &mut progress)?;
         (verdict.faults, verdict.fault_count) = faults.into_parts();
         Ok(verdict)

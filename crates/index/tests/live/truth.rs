@@ -79,7 +79,7 @@ pub async fn agrees(node: &Litecoind, index: &Index) {
     let verdict = index.store().lock().unwrap().verify(|_| ()).unwrap();
     assert_eq!(verdict.faults, Vec::<String>::new());
     let said = call(node, "gettxoutsetinfo", json!([])).await.to_string();
-    assert_eq!(verdict.against(&said, 8), Agreement::Same, "{said} against {verdict:?}");
+    assert_eq!(verdict.against(&[&said], 8), Agreement::Same, "{said} against {verdict:?}");
 }
 
 /// The balance of an address, and its unspent outputs.

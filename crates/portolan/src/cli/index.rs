@@ -5,6 +5,7 @@
 //! place once it is in sync, `import` once it was received. Invariant: no command takes an index away
 //! before another one stands ready.
 
+mod accounts;
 mod audit;
 mod export;
 mod import;
@@ -37,7 +38,7 @@ pub(crate) fn run(
 ) -> Result<ExitCode, Failure> {
     match command {
         IndexCommand::Info { chain } => info::info(config, chain, output),
-        IndexCommand::Verify { chain } => audit::verify(config, chain, output),
+        IndexCommand::Verify { chain, blocks } => audit::verify(config, chain, *blocks, output),
         IndexCommand::Rebuild { chain } => rebuild(config, chain, output),
         IndexCommand::Backup { chain, to } => backup(config, chain, to, output),
         IndexCommand::Export { chain } => export::export(config, chain, output),

@@ -3,7 +3,7 @@
 //! Leaves how an index stands to `index`. Invariant: a chain without an index has no row.
 
 use index::ChainIndex;
-use prometheus::{IntGaugeVec, Opts, Registry};
+use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
 
 /// A registry with the numbers of this moment.
 pub(super) fn indexes(indexes: &[ChainIndex]) -> Registry {
@@ -20,7 +20,16 @@ pub(super) fn indexes(indexes: &[ChainIndex]) -> Registry {
     let stopped = gauge("portolan_index_stopped", "1 while something keeps blocks from the index");
     let target = gauge("portolan_index_load_target_height", "Height that a first load goes to");
     let rate = gauge("portolan_index_load_blocks_per_second", "Blocks a second of a first load");
+    let name = "portolan_index_skipped_logs_total";
+    let help = "Logs that claim to tell of tokens and are not of that shape";
+    let skipped = IntCounterVec::new(Opts::new(name, help), &["chain"]);
+    let skipped = skipped.expect("the name and the label are valid");
+    registry.register(Box::new(skipped.clone())).expect("each name is registered once");
     for index in indexes {
+        if let ChainIndex::Account(index) = index {
+            let logs = index.skipped_logs();
+            skipped.with_label_values(&[index.chain().slug]).inc_by(logs);
+        }
         let (labels, standing) = ([index.chain().slug], index.standing());
         height.with_label_values(&labels).set(standing.height.into());
         in_sync.with_label_values(&labels).set(standing.in_sync.into());

@@ -6,6 +6,7 @@
 use super::BadTrace;
 
 /// A place in a JSON text.
+#[derive(Clone)]
 pub(super) struct Cursor<'a> {
     text: &'a [u8],
     at: usize,

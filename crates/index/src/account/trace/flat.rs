@@ -52,6 +52,8 @@ struct Reading {
     /// Paths of frames that failed.
     failed: Vec<Vec<u32>>,
     seen: bool,
+    /// A frame lacks what it must have.
+    torn: bool,
 }
 
 /// Reads the traces of the block of that hash, which has `count` transactions.
@@ -74,7 +76,7 @@ pub(in crate::account) fn read_flat(
     let mut one = |place: usize| {
         let reading = readings.remove(&place).filter(|reading| reading.seen);
         let hash = reading.as_ref().and_then(|reading| reading.hash);
-        OneTrace { hash, traced: reading.map(|reading| reading.traced) }
+        OneTrace { hash, traced: reading.and_then(Reading::end), is_foreign: false }
     };
     Ok((0..count).map(&mut one).collect())
 }
@@ -94,38 +96,51 @@ impl Reading {
             return;
         }
         if !root {
-            self.traced.operations.extend(entry.operation());
+            match entry.operation() {
+                Ok(operation) => self.traced.operations.extend(operation),
+                Err(BadTrace) => self.torn = true,
+            }
         }
+    }
+
+    /// What the frames tell; none where one of them lacks what it must have.
+    fn end(self) -> Option<Traced> {
+        (!self.torn).then_some(self.traced)
     }
 }
 
 impl Entry {
-    fn operation(&self) -> Option<Operation> {
+    /// What a frame that did not fail has done, if that is told.
+    fn operation(&self) -> Result<Option<Operation>, BadTrace> {
         let action = &self.action;
-        let of = |address: &Option<Hex<Address>>| address.as_ref().map(|it| it.0);
+        // What a node leaves out is not the address of nobody.
+        let of = |address: &Option<Hex<Address>>| address.as_ref().map(|it| it.0).ok_or(BadTrace);
         let value = action.value.as_ref().map_or(U256::ZERO, |it| it.0);
-        match self.kind.as_str() {
+        Ok(match self.kind.as_str() {
             "call" => {
                 let plain = action.call_type.as_deref().is_none_or(|kind| kind == "call");
+                if !plain || value.is_zero() {
+                    return Ok(None);
+                }
                 let (from, to) = (of(&action.from)?, of(&action.to)?);
-                let told = plain && !value.is_zero();
-                told.then_some(Operation { kind: OperationKind::Call, from, to, value })
+                Some(Operation { kind: OperationKind::Call, from, to, value })
             }
             "create" => {
                 let kind = match action.creation_method.as_deref() {
                     Some("create2") => OperationKind::Create2,
                     _ => OperationKind::Create,
                 };
-                let to = self.result.as_ref().and_then(|made| of(&made.address))?;
-                Some(Operation { kind, from: of(&action.from)?, to, value })
+                let made = self.result.as_ref().ok_or(BadTrace)?;
+                let (from, to) = (of(&action.from)?, of(&made.address)?);
+                Some(Operation { kind, from, to, value })
             }
             "suicide" | "selfdestruct" => Some(Operation {
                 kind: OperationKind::SelfDestruct,
                 from: of(&action.address)?,
-                to: of(&action.refund_address).unwrap_or_default(),
-                value: action.balance.as_ref().map_or(U256::ZERO, |it| it.0),
+                to: of(&action.refund_address)?,
+                value: action.balance.as_ref().ok_or(BadTrace)?.0,
             }),
             _ => None,
-        }
+        })
     }
 }

@@ -38,13 +38,13 @@ fn operations_come_in_order_and_nothing_under_a_failure() {
             frame("SELFDESTRUCT", 3, ""),
         ]),
     );
-    let traced = read_tree(&tree).unwrap();
+    let traced = read_tree(&tree).unwrap().unwrap();
     let expected = [(Call, 1), (Create, 0), (Create2, 2), (Call, 7), (SelfDestruct, 3)];
     assert_eq!((kinds(&traced), traced.failed), (expected.to_vec(), false));
     let failed = read_tree(&frame("CALL", 1, &(failed + &calls(&inner)))).unwrap();
-    assert_eq!(failed, Traced { failed: true, operations: vec![] });
+    assert_eq!(failed, Some(Traced { failed: true, operations: vec![] }));
     let childless = frame("CALL", 1, r#""calls":[],"calls":null,"#);
-    assert!(!read_tree(&childless).unwrap().failed);
+    assert!(!read_tree(&childless).unwrap().unwrap().failed);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn deep_trees_are_read_and_deeper_ones_are_refused() {
         text += &"]}".repeat(depth);
         text
     };
-    assert_eq!(read_tree(&deep(1024)).unwrap().operations.len(), 1024);
+    assert_eq!(read_tree(&deep(1024)).unwrap().unwrap().operations.len(), 1024);
     assert_eq!(read_tree(&deep(100_000)), Err(BadTrace));
 }
 
@@ -73,6 +73,41 @@ fn one_transaction_without_a_trace_spoils_no_other() {
     assert_eq!(traces[0].hash.unwrap().to_string(), hash);
     assert!(traces[0].traced.is_some() && traces[1].traced.is_none());
     assert_eq!(read_trees("[]"), Ok(vec![]));
+    let bad = frame("CALL", 1, &calls(&[frame("CALL", 1, "").replace("to", "tt")]));
+    let text = format!(r#"[{{"result":{bad}}},{{"result":{}}}]"#, frame("CALL", 1, ""));
+    let traces = read_trees(&text).unwrap();
+    assert!(traces[0].traced.is_none() && !traces[0].is_foreign && traces[1].traced.is_some());
+}
+
+/// What nodes give that do not know the tracer they were asked for.
+#[test]
+fn another_tracers_word_is_none_of_nothing() {
+    let logs =
+        r#"{"gas":21000,"failed":false,"returnValue":"","structLogs":[{"pc":0,"op":"STOP"}]}"#;
+    let address = address(1);
+    let halves =
+        [format!(r#"{{"type":"CALL","value":"0x1"}}"#), format!(r#"{{"from":"{address}"}}"#)];
+    for foreign in [logs, "{}", r#"{"calls":[]}"#].into_iter().chain(halves.iter().map(|s| &s[..]))
+    {
+        assert_eq!(read_tree(foreign), Ok(None), "{foreign}");
+        let traces = read_trees(&format!(r#"[{{"result":{foreign}}}]"#)).unwrap();
+        assert!(traces[0].traced.is_none() && traces[0].is_foreign, "{foreign}");
+    }
+}
+
+#[test]
+fn what_a_frame_leaves_out_is_not_the_address_of_nobody() {
+    for (kind, lacks) in [
+        ("CALL", "to"),
+        ("CALL", "from"),
+        ("CREATE", "from"),
+        ("SELFDESTRUCT", "to"),
+        ("SELFDESTRUCT", "from"),
+        ("SELFDESTRUCT", "value"),
+    ] {
+        let torn = frame(kind, 1, "").replace(&format!("\"{lacks}\""), "\"other\"");
+        assert_eq!(read_tree(&frame("CALL", 1, &calls(&[torn]))), Err(BadTrace), "{kind} {lacks}");
+    }
 }
 
 #[test]
@@ -120,6 +155,9 @@ fn flat_traces_tell_the_same() {
         suicide,
         reward,
     ];
+    let torn = call("[4]", 7, "").replace("\"to\"", "\"tt\"");
+    let torn = format!("[{},{torn}]", entries.join(","));
+    assert_eq!(read_flat(&torn, hash, 2).unwrap()[1].traced, None);
     let text = format!("[{}]", entries.join(","));
     let traces = read_flat(&text, hash, 2).unwrap();
     assert_eq!(traces[0].traced, None);

@@ -26,13 +26,14 @@ pub(in crate::account) fn read_trees(text: &str) -> Result<Vec<OneTrace>, BadTra
     Ok(traces)
 }
 
-/// Reads the trace of one transaction.
-pub(in crate::account) fn read_tree(text: &str) -> Result<Traced, BadTrace> {
+/// Reads the trace of one transaction; none where a node gave something else than such a tree: what
+/// its own tracer makes, or an object with nothing in it.
+pub(in crate::account) fn read_tree(text: &str) -> Result<Option<Traced>, BadTrace> {
     tree(&mut Cursor::new(text))
 }
 
 fn one(cursor: &mut Cursor<'_>) -> Result<OneTrace, BadTrace> {
-    let mut trace = OneTrace { hash: None, traced: None };
+    let mut trace = OneTrace::default();
     cursor.take(b'{')?;
     while !cursor.takes(b'}')? {
         let name = cursor.string()?;
@@ -42,7 +43,20 @@ fn one(cursor: &mut Cursor<'_>) -> Result<OneTrace, BadTrace> {
                 let text = cursor.string_or_null()?;
                 trace.hash = text.map(|text| quantity::read(text).ok_or(BadTrace)).transpose()?;
             }
-            "result" if cursor.peek()? == b'{' => trace.traced = Some(tree(cursor)?),
+            "result" if cursor.peek()? == b'{' => {
+                let start = cursor.clone();
+                match tree(cursor) {
+                    Ok(traced) => {
+                        trace.is_foreign = traced.is_none();
+                        trace.traced = traced;
+                    }
+                    // It spoils no other one.
+                    Err(BadTrace) => {
+                        *cursor = start;
+                        cursor.skip()?;
+                    }
+                }
+            }
             _ => cursor.skip()?,
         }
         cursor.takes(b',')?;
@@ -62,7 +76,7 @@ struct Frame<'a> {
     place: usize,
 }
 
-fn tree(cursor: &mut Cursor<'_>) -> Result<Traced, BadTrace> {
+fn tree(cursor: &mut Cursor<'_>) -> Result<Option<Traced>, BadTrace> {
     let mut operations: Vec<Option<Operation>> = vec![None];
     let mut open = vec![Frame::default()];
     cursor.take(b'{')?;
@@ -86,11 +100,14 @@ fn tree(cursor: &mut Cursor<'_>) -> Result<Traced, BadTrace> {
         }
         let frame = open.pop().ok_or(BadTrace)?;
         if open.is_empty() {
+            if !frame.is_root() {
+                return Ok(None);
+            }
             let mut operations: Vec<Operation> = operations.into_iter().flatten().collect();
             if frame.failed {
                 operations.clear();
             }
-            return Ok(Traced { failed: frame.failed, operations });
+            return Ok(Some(Traced { failed: frame.failed, operations }));
         }
         match frame.failed {
             true => operations.truncate(frame.place),
@@ -134,10 +151,16 @@ impl<'a> Frame<'a> {
         Ok(())
     }
 
+    /// Whether it is what a transaction does first: a call or a creation, and by whom.
+    fn is_root(&self) -> bool {
+        matches!(self.kind, Some("CALL" | "CREATE")) && self.from.is_some()
+    }
+
     /// What a frame that did not fail has done, if that is told.
     fn operation(&self) -> Result<Option<Operation>, BadTrace> {
         let value = match self.value {
             Some(text) => quantity::read::<U256>(text).ok_or(BadTrace)?,
+            None if matches!(self.kind, Some("SELFDESTRUCT" | "SUICIDE")) => return Err(BadTrace),
             None => U256::ZERO,
         };
         let kind = match self.kind {
@@ -149,10 +172,8 @@ impl<'a> Frame<'a> {
             Some(_) => return Ok(None),
             None => return Err(BadTrace),
         };
-        let address = |text: Option<&str>| match text {
-            Some(text) => quantity::read::<Address>(text).ok_or(BadTrace),
-            None => Ok(Address::default()),
-        };
+        // What a node leaves out is not the address of nobody.
+        let address = |text: Option<&str>| text.and_then(quantity::read::<Address>).ok_or(BadTrace);
         // A created contract that has no address was not created.
         if self.to.is_none() && matches!(kind, OperationKind::Create | OperationKind::Create2) {
             return Ok(None);

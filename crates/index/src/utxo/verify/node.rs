@@ -26,11 +26,12 @@ pub enum Agreement {
         /// What they add up to, in the smallest unit.
         total: u128,
     },
-    /// The same block, but not as much in a pool.
-    PoolDiffers {
-        /// The node's name of the pool; `transparent` is what is in none.
-        pool: String,
-        /// What the node has in it, in the smallest unit.
+    /// The same block, but another sum.
+    SumDiffers {
+        /// What it is a sum of: `pool` and the node's name of one (`transparent` is what is in
+        /// none), `coin supply`, `treasury`.
+        what: String,
+        /// What the node says it is, in the smallest unit.
         total: i128,
     },
     /// The answer is none to that question, or has an amount that is none.
@@ -67,25 +68,59 @@ struct ValuePool<'a> {
     chain_value_zat: i64,
 }
 
+/// The node's answer to `gettreasurybalance`.
+#[derive(serde::Deserialize)]
+struct Treasury<'a> {
+    hash: &'a str,
+    balance: i64,
+}
+
 impl Verdict {
-    /// The method whose answer [`Verdict::against`] reads; it takes no parameters.
-    pub fn question(format: &Format) -> &'static str {
+    /// The methods whose answers [`Verdict::against`] reads, in its order; they take no parameters.
+    pub fn questions(format: &Format) -> &'static [&'static str] {
         match format.layout {
-            Layout::Plain | Layout::Staked => "gettxoutsetinfo",
+            Layout::Plain => &["gettxoutsetinfo"],
+            // The sum in the middle names no block: the others say where the node stood before and
+            // after.
+            Layout::Staked => &["gettxoutsetinfo", "getcoinsupply", "gettreasurybalance"],
             // Such a node has no such count, but sums of its pools.
-            Layout::Shielded => "getblockchaininfo",
+            Layout::Shielded => &["getblockchaininfo"],
         }
     }
 
-    /// Compares with the node's answer; its amounts in coins have `decimals` places.
-    pub fn against(&self, result: &str, decimals: u8) -> Agreement {
-        if let Ok(set) = serde_json::from_str(result) {
-            return self.against_outputs(&set, decimals).unwrap_or(Agreement::Unreadable);
+    /// Compares with the node's answers; amounts in coins have `decimals` places.
+    pub fn against(&self, answers: &[&str], decimals: u8) -> Agreement {
+        let [first, more @ ..] = answers else { return Agreement::Unreadable };
+        let agrees = if let Ok(set) = serde_json::from_str(first) {
+            self.against_outputs(&set, decimals)
+        } else if let Ok(info) = serde_json::from_str(first) {
+            self.against_pools(&info)
+        } else {
+            None
+        };
+        match (agrees.unwrap_or(Agreement::Unreadable), more) {
+            (Agreement::Same, [supply, treasury]) => {
+                self.against_supply(supply, treasury).unwrap_or(Agreement::Unreadable)
+            }
+            (agrees, _) => agrees,
         }
-        match serde_json::from_str(result) {
-            Ok(info) => self.against_pools(&info).unwrap_or(Agreement::Unreadable),
-            Err(_) => Agreement::Unreadable,
+    }
+
+    fn against_supply(&self, supply: &str, treasury: &str) -> Option<Agreement> {
+        let supply: i128 = serde_json::from_str::<i64>(supply).ok()?.into();
+        let treasury: Treasury<'_> = serde_json::from_str(treasury).ok()?;
+        if let Some(elsewhere) = self.stands_elsewhere(treasury.hash.parse().ok()?) {
+            return Some(elsewhere);
         }
+        let sums = [
+            ("coin supply", self.coin_supply, supply),
+            ("treasury", self.treasury_mature, treasury.balance.into()),
+        ];
+        let differs = sums.into_iter().find(|(_, ours, theirs)| ours != theirs);
+        Some(differs.map_or(Agreement::Same, |(what, _, total)| Agreement::SumDiffers {
+            what: what.into(),
+            total,
+        }))
     }
 
     fn stands_elsewhere(&self, theirs: Hash32) -> Option<Agreement> {
@@ -121,10 +156,10 @@ impl Verdict {
         });
         Some(match differs {
             None => Agreement::Same,
-            Some(ValuePool { id, chain_value_zat }) => {
-                let (pool, total) = ((*id).to_owned(), (*chain_value_zat).into());
-                Agreement::PoolDiffers { pool, total }
-            }
+            Some(ValuePool { id, chain_value_zat }) => Agreement::SumDiffers {
+                what: format!("pool {id}"),
+                total: (*chain_value_zat).into(),
+            },
         })
     }
 }
@@ -180,7 +215,7 @@ mod tests {
             let said = format!(
                 r#"{{"height":7,"bestblock":"{hash}","txouts":{outputs},"total_amount":{total}}}"#
             );
-            verdict.against(&said, 8)
+            verdict.against(&[&said], 8)
         };
         assert_eq!(says(hash, 3, "2.50000000"), Agreement::Same);
         assert_eq!(says(hash, 4, "2.5"), Agreement::Differs { outputs: 4, total: 250_000_000 });
@@ -190,7 +225,7 @@ mod tests {
         );
         let theirs = Hash32::sha256d(&[b"another"]);
         assert_eq!(says(theirs, 3, "2.5"), Agreement::OtherBlock { theirs });
-        assert_eq!(Verdict::default().against("{}", 8), Agreement::Unreadable);
+        assert_eq!(Verdict::default().against(&["{}"], 8), Agreement::Unreadable);
         assert_eq!(says(hash, 3, "\"2.5\""), Agreement::Unreadable);
     }
 
@@ -207,13 +242,40 @@ mod tests {
                     {{"id":"lockbox","chainValueZat":99}},
                     {{"id":"sapling","chainValueZat":{sapling}}}]}}"#
             );
-            verdict.against(&said, 8)
+            verdict.against(&[&said], 8)
         };
-        let differs = |pool: &str, total| Agreement::PoolDiffers { pool: pool.into(), total };
+        let differs =
+            |pool: &str, total| Agreement::SumDiffers { what: format!("pool {pool}"), total };
         assert_eq!(says(hash, 21, 5), Agreement::Same);
         assert_eq!(says(hash, 20, 5), differs("transparent", 20));
         assert_eq!(says(hash, 21, -5), differs("sapling", -5));
         let theirs = Hash32::ZERO;
         assert_eq!(says(theirs, 21, 5), Agreement::OtherBlock { theirs });
+    }
+
+    #[test]
+    fn coins_and_treasury_are_the_nodes_or_not() {
+        let hash = Hash32::sha256d(&[b"tip"]);
+        let tip = Some(crate::utxo::Tip { height: 7, hash, next_txnum: 9 });
+        let verdict = Verdict {
+            tip,
+            unspent_outputs: 3,
+            unspent_total: 20,
+            coin_supply: 25,
+            treasury_mature: 4,
+            ..Verdict::default()
+        };
+        let says = |supply: i64, at: Hash32, treasury: i64| {
+            let set = format!(r#"{{"bestblock":"{hash}","txouts":3,"totalamount":20}}"#);
+            let treasury = format!(r#"{{"hash":"{at}","height":7,"balance":{treasury}}}"#);
+            verdict.against(&[&set, &supply.to_string(), &treasury], 8)
+        };
+        let differs = |what: &str, total| Agreement::SumDiffers { what: what.into(), total };
+        assert_eq!(says(25, hash, 4), Agreement::Same);
+        assert_eq!(says(26, hash, 4), differs("coin supply", 26));
+        assert_eq!(says(25, hash, 5), differs("treasury", 5));
+        // It moved on before it was asked for the coins, or after.
+        let theirs = Hash32::ZERO;
+        assert_eq!(says(26, theirs, 4), Agreement::OtherBlock { theirs });
     }
 }

@@ -7,10 +7,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
 
 use chain::Hash32;
-use chain::utxo::{Kind, Pools, merkle_root};
+use chain::utxo::{Pools, merkle_root};
 
 use super::Told;
 use super::blocks::Headers;
+use super::supply::{Supply, given};
 use crate::ReadError;
 use crate::db::Rows;
 use crate::faults::Faults;
@@ -41,7 +42,10 @@ impl Store {
         let mut walk = Walk {
             store: self,
             rows: self.db().latest().rows(TX_BY_NUM),
-            counted: Counted::default(),
+            counted: Counted {
+                supply: Some(Supply::of(self.network().kind)),
+                ..Counted::default()
+            },
             expected,
             faults,
         };
@@ -78,6 +82,8 @@ pub(super) struct Counted {
     pub(super) pools: Pools,
     pub(super) treasury: i128,
     pub(super) burnt: u128,
+    /// Where blocks are voted on.
+    pub(super) supply: Option<Supply>,
 }
 
 impl Counted {
@@ -87,17 +93,12 @@ impl Counted {
         self.pools.sapling = self.pools.sapling.saturating_add(sapling);
         self.pools.orchard = self.pools.orchard.saturating_add(orchard);
         self.pools.ironwood = self.pools.ironwood.saturating_add(ironwood);
-        // The first output is that to the treasury.
-        let given = matches!(record.kind, Kind::Treasurybase | Kind::TreasuryAdd);
-        let given = record.outputs.first().filter(|_| given).map_or(0, |output| output.value);
-        self.treasury += i128::from(given);
-        if record.kind == Kind::TreasurySpend {
-            self.treasury -= record.value_in.unwrap_or_default() as i128;
-        }
+        let given = given(record);
+        self.treasury += given;
         if makes_coins(txnum) {
             let never = record.outputs.iter().filter(|output| !rules.can_be_spent(output));
             let never: u128 = never.map(|output| u128::from(output.value)).sum();
-            self.burnt += never.saturating_sub(given.into());
+            self.burnt += never.saturating_sub(given.max(0) as u128);
         }
     }
 }
@@ -165,6 +166,9 @@ impl<T: Effects<Error = Infallible>> Walk<'_, T> {
             self.counted.add(*txnum, record, self.store.rules());
             let previous = |txnum| records.get(&txnum).or_else(|| earlier.get(&txnum));
             steps.push((self.spent(*txnum, end, record, previous), self.twin(*txnum, record)?));
+        }
+        if let Some(supply) = &mut self.counted.supply {
+            supply.block(block, &records);
         }
         let steps: Vec<Step> = records
             .into_iter()

@@ -3,14 +3,17 @@
 //! Leaves indexes of rings to `ring_audit`.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use chain::Family;
 use chain::utxo::Layout;
-use index::utxo::{Agreement, Progress, Verdict};
-use node::{Pool, Tried, Weight};
+use index::Progress;
+use index::utxo::{Agreement, Verdict};
+use node::{CallError, Node, Pool, Tried, Weight};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
-use super::{read_only, ring_audit, served};
+use super::{accounts, read_only, ring_audit, served};
 use crate::cli::output::{Output, complain, number};
 use crate::config::{Config, Served};
 use crate::failure::Failure;
@@ -47,16 +50,17 @@ struct Pooled {
 }
 
 /// Carries `verify` out.
-pub(super) fn verify(config: &Config, slug: &str, output: Output) -> Result<ExitCode, Failure> {
+pub(super) fn verify(
+    config: &Config,
+    slug: &str,
+    blocks: bool,
+    output: Output,
+) -> Result<ExitCode, Failure> {
     let served = served(config, slug)?;
     match served.chain.family {
         Family::Utxo(_) => audit(config, &served, output),
         Family::Ring => ring_audit::audit(config, &served, output),
-        Family::Account => {
-            let text =
-                "this version has no audit of indexes of this family; a rebuild makes a new one";
-            Err(Failure::new(format!("{slug}: {text}")))
-        }
+        Family::Account => accounts::verify(config, &served, blocks, output),
     }
 }
 
@@ -111,30 +115,38 @@ async fn ask_node(served: &Served, verdict: &Verdict) -> (String, bool) {
     let Some(format) = served.chain.format() else {
         return ("not asked: it has no such count".into(), true);
     };
-    let method = Verdict::question(format);
     pool.start();
     pool.probed().await;
-    let answer = match pool.pick(&Tried::new()) {
-        Ok(node) => node.call(method, "[]", Weight::Internal).await,
+    let answers = match pool.pick(&Tried::new()) {
+        Ok(node) => ask(&node, Verdict::questions(format)).await,
         Err(_) => return ("not asked: no node can be asked".into(), true),
     };
     pool.stop();
-    match answer {
-        Err(error) => (format!("not compared: {error}"), true),
-        Ok(text) => match verdict.against(text.get(), served.chain.decimals) {
-            Agreement::Same => ("same".into(), true),
-            Agreement::Differs { outputs, total } => {
-                (format!("differs: {outputs} outputs of {total} in all"), false)
-            }
-            Agreement::PoolDiffers { pool, total } => {
-                (format!("differs: {total} in pool {pool}"), false)
-            }
-            Agreement::OtherBlock { theirs } => {
-                (format!("not compared: the node counted at block {theirs}"), true)
-            }
-            Agreement::Unreadable => ("not compared: the node's count cannot be read".into(), true),
-        },
+    let answers = match answers {
+        Ok(answers) => answers,
+        Err(error) => return (format!("not compared: {error}"), true),
+    };
+    let answers: Vec<&str> = answers.iter().map(|text| text.get()).collect();
+    match verdict.against(&answers, served.chain.decimals) {
+        Agreement::Same => ("same".into(), true),
+        Agreement::Differs { outputs, total } => {
+            (format!("differs: {outputs} outputs of {total} in all"), false)
+        }
+        Agreement::SumDiffers { what, total } => (format!("differs: {total} in {what}"), false),
+        Agreement::OtherBlock { theirs } => {
+            (format!("not compared: the node counted at block {theirs}"), true)
+        }
+        Agreement::Unreadable => ("not compared: the node's count cannot be read".into(), true),
     }
+}
+
+/// The answers of one node, one after the other.
+async fn ask(node: &Arc<Node>, methods: &[&str]) -> Result<Vec<Box<RawValue>>, CallError> {
+    let mut answers = Vec::with_capacity(methods.len());
+    for method in methods {
+        answers.push(node.call(method, "[]", Weight::Internal).await?);
+    }
+    Ok(answers)
 }
 
 fn audit_text(audit: &Audit) -> String {

@@ -1,0 +1,158 @@
+//! The index of a chain of accounts in the real program: audited, killed at every stage, and the same
+//! as one that was never killed.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    dead_code,
+    reason = "tests; each uses a part of program"
+)]
+
+mod program;
+
+use std::time::Duration;
+
+use index::Memory;
+use index::account::Store;
+use program::{Folder, Running, ask, wait};
+use serde_json::{Value, json};
+use testkit::{AccountChain, StubAccounts};
+use tokio::runtime::Runtime;
+
+/// A stub node, and a folder whose program follows it.
+struct Stage {
+    runtime: Runtime,
+    node: StubAccounts,
+    folder: Folder,
+    key: String,
+}
+
+fn config(url: &str) -> String {
+    format!(
+        "[serve]\ndrain_grace_secs = 0\n[explorer]\nleast_free_mb = 1\npoll_ms = 50\n\
+         [gateway]\nlisten = \"127.0.0.1:0\"\n[metrics]\nlisten = \"127.0.0.1:0\"\n\
+         [chain.eth]\nnetwork = \"dev\"\nhistory_from = 0\nnodes = [{{ url = \"{url}\" }}]\n"
+    )
+}
+
+fn begun(url: &str) -> (Folder, String) {
+    let folder = Folder::with(&config(url));
+    folder.json(&["account", "add", "shop"]);
+    let key = folder.json(&["key", "add", "shop"])["key"].as_str().unwrap().to_owned();
+    (folder, key)
+}
+
+impl Stage {
+    fn new(chain: AccountChain) -> Stage {
+        let runtime = Runtime::new().unwrap();
+        let node = runtime.block_on(StubAccounts::start(chain));
+        let (folder, key) = begun(&node.url());
+        Stage { runtime, node, folder, key }
+    }
+}
+
+/// Waits until the index is at that block, and everything from genesis on is there and traced.
+fn whole(serving: &Running, key: &str, tip: &str) {
+    let address = serving.address("the explorer listens");
+    let whale = AccountChain::whale();
+    wait("the index to be whole", || {
+        // An account without a plan may ask five times a second.
+        std::thread::sleep(Duration::from_millis(500));
+        let status = ask(address, "/api/v1/eth/status", key);
+        let status = (status.status == 200).then(|| status.json())?;
+        (status["in_sync"] == true && status["best_hash"] == tip).then_some(())?;
+        let history = ask(address, &format!("/api/v1/eth/address/{whale}/txs?limit=1"), key);
+        let coverage = (history.status == 200).then(|| history.json())?["coverage"].clone();
+        (coverage["complete"] == true && coverage["traces"] == true).then_some(())
+    });
+}
+
+/// Every row but that of where the index began.
+fn rows(folder: &Folder) -> Vec<String> {
+    let chain = chain::find("eth").unwrap();
+    let network = chain.network("dev").unwrap();
+    let dir = folder.path().join("data/eth");
+    let store = Store::open_read_only(&dir, chain, network, &Memory::new(8 << 20, 8 << 20));
+    let rows = store.unwrap().dump().unwrap().into_iter();
+    // `begun_at`, as it is shown.
+    rows.filter(|row| !row.contains("626567756e5f6174")).collect()
+}
+
+fn kill(mut serving: Running) {
+    serving.signal("KILL");
+    serving.wait();
+}
+
+/// Serves until a method was called so often more, and kills the process then.
+fn serve_until(stage: &Stage, method: &str, calls: usize) {
+    let before = stage.node.calls(method);
+    let serving = stage.folder.start(&["serve"]);
+    wait("the index to be at work", || (stage.node.calls(method) >= before + calls).then_some(()));
+    kill(serving);
+}
+
+#[test]
+fn an_index_that_is_killed_anywhere_is_the_one_that_never_was() {
+    let mut chain = AccountChain::grown(300, 6, 1);
+    let stage = Stage::new(chain.clone());
+    // In the first blocks, in the base pass, in the trace pass: again and again.
+    for (method, calls) in [
+        ("eth_getBlockReceipts", 5),
+        ("eth_getBlockReceipts", 90),
+        ("debug_traceBlockByHash", 20),
+        ("debug_traceBlockByHash", 50),
+    ] {
+        serve_until(&stage, method, calls);
+    }
+    let serving = stage.folder.start(&["serve"]);
+    whole(&serving, &stage.key, chain.tip().hash());
+    kill(serving);
+    // In a reorganisation: while its blocks are fetched, and right after they were.
+    for (depth, seed, calls) in [(20, 2, 10), (40, 3, 30), (7, 4, 5)] {
+        chain.regrow(depth, depth as u64 + 1, 4, seed);
+        stage.node.show(chain.clone());
+        serve_until(&stage, "eth_getBlockReceipts", calls);
+    }
+    let mut serving = stage.folder.start(&["serve"]);
+    whole(&serving, &stage.key, chain.tip().hash());
+    serving.signal("TERM");
+    serving.wait();
+    let audit = stage.folder.json(&["index", "verify", "eth", "--blocks"]);
+    assert_eq!((&audit["ok"], &audit["node"]), (&json!(true), &json!("same")), "{audit}");
+    let (fresh, key) = begun(&stage.node.url());
+    let mut serving = fresh.start(&["serve"]);
+    whole(&serving, &key, chain.tip().hash());
+    serving.signal("TERM");
+    serving.wait();
+    let (ours, theirs) = (rows(&stage.folder), rows(&fresh));
+    assert!(ours == theirs, "{} and {} rows", ours.len(), theirs.len());
+}
+
+#[test]
+fn an_audit_tells_what_the_node_has_otherwise() {
+    let chain = AccountChain::grown(12, 20, 1);
+    let stage = Stage::new(chain.clone());
+    let mut serving = stage.folder.start(&["serve"]);
+    whole(&serving, &stage.key, chain.tip().hash());
+    // Beside a server and without one.
+    for beside in [true, false] {
+        if !beside {
+            serving.signal("TERM");
+            serving.wait();
+        }
+        let audit = stage.folder.json(&["index", "verify", "eth"]);
+        assert_eq!((&audit["ok"], &audit["node"]), (&json!(true), &json!("same")), "{audit}");
+        assert_eq!((&audit["transactions"], &audit["compared_blocks"]), (&json!(240), &json!(13)));
+        assert_eq!(audit["compared_traces"], 12);
+    }
+    let mut other = chain.clone();
+    other.blocks[5].body["transactions"][3]["value"] = json!("0xfffff");
+    stage.node.show(other);
+    let said = stage.folder.run(&["index", "verify", "eth", "--json"]);
+    let audit: Value = said.json();
+    assert_eq!((said.code, &audit["node"]), (1, &json!("differs")), "{audit}");
+    let told = audit["faults"][0].as_str().unwrap();
+    assert!(told.starts_with("block 5: "), "{audit}");
+    let text = stage.folder.run(&["index", "verify", "eth"]);
+    assert!(text.out.contains("block 5: ") && text.out.contains("portolan index rebuild eth"));
+}
