@@ -86,7 +86,7 @@ fn another_tracers_word_is_none_of_nothing() {
         r#"{"gas":21000,"failed":false,"returnValue":"","structLogs":[{"pc":0,"op":"STOP"}]}"#;
     let address = address(1);
     let halves =
-        [format!(r#"{{"type":"CALL","value":"0x1"}}"#), format!(r#"{{"from":"{address}"}}"#)];
+        [r#"{"type":"CALL","value":"0x1"}"#.to_owned(), format!(r#"{{"from":"{address}"}}"#)];
     for foreign in [logs, "{}", r#"{"calls":[]}"#].into_iter().chain(halves.iter().map(|s| &s[..]))
     {
         assert_eq!(read_tree(foreign), Ok(None), "{foreign}");
