@@ -8,7 +8,7 @@ use std::time::Duration;
 use chain::{Network, NetworkKind};
 use index::Memory;
 use index::utxo::{HashKey, Index, Store, SyncOptions};
-use node::{NodeConfig, Pool, PoolConfig};
+use node::{NodeConfig, Pool, PoolConfig, Tried};
 use replay::{Phase, Replay, ReplayOptions};
 
 const CHAINS: [&str; 7] = ["btc", "ltc", "doge", "bch", "xec", "zec", "dcr"];
@@ -53,6 +53,18 @@ fn assert_same(first: &Index, second: &Index) {
     assert_eq!(first.same_rows(&second).unwrap(), None, "{}", first.chain().slug);
 }
 
+/// Every block of the node is as the rows say; of an earlier tip too.
+async fn read_again(slug: &str, pool: &Arc<Pool>, dir: &Path) {
+    let (chain, network) = (pool.chain(), pool.network());
+    let store = Store::open_read_only(dir, chain, network, &Memory::default()).unwrap();
+    let node = pool.pick(&Tried::new()).unwrap();
+    let again = store.read_again(&node, |_| ()).await.unwrap();
+    assert_eq!(again.faults, Vec::<String>::new(), "{slug}");
+    let tip = store.tip().unwrap();
+    assert_eq!(again.blocks, u64::from(tip.height) + 1, "{slug}");
+    assert!(again.transactions >= tip.next_txnum, "{slug}");
+}
+
 /// Height of the tip of a phase.
 fn tip(slug: &str, phase: Phase) -> u32 {
     testkit::expected(slug, phase)["tip"].as_u64().unwrap() as u32
@@ -80,6 +92,7 @@ async fn both_phases_are_followed_with_and_without_a_restart() {
         assert_eq!(other.view().unwrap().hash(), index.view().unwrap().hash());
         assert_eq!(view.height(), a, "an old view stays");
         assert_same(&index, &other);
+        read_again(slug, &pool, dirs[1].path()).await;
         end(other, other_pool).await;
         end(index, pool).await;
     }

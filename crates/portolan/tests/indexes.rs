@@ -17,8 +17,12 @@ fn is_whole(stage: &Stage) {
     let info = stage.folder.json(&["index", "info", "btc"]);
     assert_eq!((&info["usable"], &info["height"]), (&json!(true), &json!(BLOCKS)));
     assert_eq!(info["best_hash"], stage.node.tip().1.to_string());
-    let audit = stage.folder.json(&["index", "verify", "btc"]);
+    let audit = stage.folder.json(&["index", "verify", "btc", "--blocks"]);
     assert_eq!((&audit["ok"], &audit["node"]), (&json!(true), &json!("same")), "{audit}");
+    assert_eq!(
+        (&audit["compared_blocks"], &audit["not_compared"]),
+        (&json!(BLOCKS + 1), &json!(0))
+    );
     assert_eq!(audit["unspent_outputs"], BLOCKS);
 }
 

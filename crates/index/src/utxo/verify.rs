@@ -11,6 +11,7 @@
 //! and unspent outputs need. Time: one read of every record, and one of each record that an input
 //! names. Leaves the node to its caller; [`Verdict::against`] reads what the node says.
 
+mod again;
 mod blocks;
 mod exact;
 mod ids;
@@ -36,6 +37,7 @@ use crate::{Identity, IndexError};
 use exact::Exact;
 use sums::{BUCKETS, Sums};
 
+pub use again::Again;
 pub use node::Agreement;
 
 /// So many parts are worked out row by row; of others one fault each is told.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use chain::Family;
 use chain::utxo::Layout;
 use index::Progress;
-use index::utxo::{Agreement, Verdict};
+use index::utxo::{Again, Agreement, Store, Verdict};
 use node::{CallError, Node, Pool, Tried, Weight};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -40,6 +40,10 @@ struct Audit {
     faults: Vec<String>,
     /// What the node's own count says: `same`, `differs: …`, or why it was not compared.
     node: String,
+    /// Blocks that were read from the node again.
+    compared_blocks: u64,
+    /// Blocks that were to be, and that it did not give.
+    not_compared: u64,
 }
 
 /// What is in a pool, in the smallest unit.
@@ -58,13 +62,18 @@ pub(super) fn verify(
 ) -> Result<ExitCode, Failure> {
     let served = served(config, slug)?;
     match served.chain.family {
-        Family::Utxo(_) => audit(config, &served, output),
+        Family::Utxo(_) => audit(config, &served, blocks, output),
         Family::Ring => ring_audit::audit(config, &served, output),
         Family::Account => accounts::verify(config, &served, blocks, output),
     }
 }
 
-fn audit(config: &Config, served: &Served, output: Output) -> Result<ExitCode, Failure> {
+fn audit(
+    config: &Config,
+    served: &Served,
+    blocks: bool,
+    output: Output,
+) -> Result<ExitCode, Failure> {
     let store = read_only(config, served)?;
     let mut told = "";
     let verdict = store
@@ -77,11 +86,16 @@ fn audit(config: &Config, served: &Served, output: Output) -> Result<ExitCode, F
         .map_err(|error| Failure::new(error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (node, agrees) = runtime.block_on(ask_node(served, &verdict));
+    let again = match blocks {
+        true => runtime.block_on(read_again(served, &store))?,
+        false => Again::default(),
+    };
     runtime.shutdown_background();
+    let fault_count = verdict.fault_count + again.fault_count;
     let layout = served.chain.format().map(|format| format.layout);
     let audit = Audit {
         chain: served.chain.slug,
-        ok: verdict.fault_count == 0 && agrees,
+        ok: fault_count == 0 && agrees,
         height: verdict.tip.map(|tip| tip.height),
         best_hash: verdict.tip.map(|tip| tip.hash.to_string()),
         blocks: verdict.blocks,
@@ -94,9 +108,11 @@ fn audit(config: &Config, served: &Served, output: Output) -> Result<ExitCode, F
             _ => Vec::new(),
         },
         treasury: (layout == Some(Layout::Staked)).then(|| verdict.treasury.to_string()),
-        fault_count: verdict.fault_count,
-        faults: verdict.faults,
+        fault_count,
+        faults: verdict.faults.into_iter().chain(again.faults).collect(),
         node,
+        compared_blocks: again.blocks,
+        not_compared: again.not_compared,
     };
     output.print(&audit, audit_text)?;
     Ok(if audit.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -140,6 +156,20 @@ async fn ask_node(served: &Served, verdict: &Verdict) -> (String, bool) {
     }
 }
 
+/// Every block of a node again.
+async fn read_again(served: &Served, store: &Store) -> Result<Again, Failure> {
+    let pool = Pool::new(served.chain, served.network, served.pool.clone())?;
+    pool.start();
+    pool.probed().await;
+    complain("portolan: reading the node's blocks again");
+    let again = match pool.pick(&Tried::new()) {
+        Ok(node) => store.read_again(&node, |_| ()).await.map_err(|error| error.to_string()),
+        Err(_) => Err("no node can be asked for its blocks".to_owned()),
+    };
+    pool.stop();
+    again.map_err(Failure::new)
+}
+
 /// The answers of one node, one after the other.
 async fn ask(node: &Arc<Node>, methods: &[&str]) -> Result<Vec<Box<RawValue>>, CallError> {
     let mut answers = Vec::with_capacity(methods.len());
@@ -165,6 +195,11 @@ fn audit_text(audit: &Audit) -> String {
     }
     if let Some(treasury) = &audit.treasury {
         text += &format!("Treasury: {treasury}, what is not yet mature included\n");
+    }
+    if audit.compared_blocks + audit.not_compared > 0 {
+        let (read, missing) =
+            (number(Some(audit.compared_blocks)), number(Some(audit.not_compared)));
+        text += &format!("Read again: {read} blocks; {missing} more the node did not give\n");
     }
     for fault in &audit.faults {
         text += &format!("  {fault}\n");
