@@ -14,8 +14,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use chain::{Chain, Network};
-use index::{Memory, account, utxo};
+use chain::{Chain, Family, Network, NetworkKind};
+use index::{ChainIndex, Memory, account, ring, utxo};
 use program::stage::{BLOCKS, Stage};
 use program::{Folder, ask, wait};
 use serde_json::{Value, json};
@@ -281,6 +281,55 @@ fn an_index_of_accounts_is_handed_on_as_well() {
     };
     let at = |dir: &str| folder.path().join(dir);
     assert_eq!(dump(at("data/eth")), dump(at("other/eth")));
+}
+
+/// Whether the indexes of a chain in two folders have the same rows.
+fn are_same(chain: &'static Chain, network: &'static Network, one: &Path, other: &Path) -> bool {
+    let memory = Memory::new(8 << 20, 8 << 20);
+    match chain.family {
+        Family::Utxo(_) => {
+            let open = |dir| utxo::Store::open_read_only(dir, chain, network, &memory).unwrap();
+            open(one).same_rows(&open(other)).unwrap().is_none()
+        }
+        Family::Account => {
+            let open = |dir| account::Store::open_read_only(dir, chain, network, &memory).unwrap();
+            open(one).dump().unwrap() == open(other).dump().unwrap()
+        }
+        Family::Ring => {
+            let open = |dir| ring::Store::open_read_only(dir, chain, network, &memory).unwrap();
+            open(one).same_rows(&open(other)).unwrap().is_none()
+        }
+    }
+}
+
+#[test]
+fn every_chain_is_handed_on_by_a_server_and_without_one() {
+    let private = |chain: &'static Chain| {
+        let network = chain.networks.iter().find(|it| it.kind == NetworkKind::Regtest);
+        (chain, network.unwrap())
+    };
+    let kept = chain::ALL.iter().copied().filter(|chain| ChainIndex::is_kept_of(chain));
+    let kept: Vec<_> = kept.map(private).collect();
+    let chains = kept.iter().map(|(chain, network)| {
+        let (slug, name) = (chain.slug, network.name);
+        format!("[chain.{slug}]\nnetwork = \"{name}\"\nnodes = [{{ url = \"http://127.0.0.1:1/{slug}\" }}]\n")
+    });
+    let chains: String = chains.collect();
+    let folder = Folder::with(&format!("[explorer]\nleast_free_mb = 1\n{chains}"));
+    let mut demo = folder.start(&["demo", "--json", "--dir", "data"]);
+    assert!(demo.line().contains("explorer"), "{}", demo.log());
+    for (chain, _) in &kept {
+        let stream = export(&folder, chain.slug);
+        assert_eq!(taken(&import(&folder, &stream, &[chain.slug]))["in_place"], true);
+    }
+    demo.signal("TERM");
+    demo.wait();
+    for (chain, network) in kept {
+        let stream = export(&folder, chain.slug);
+        taken(&import(&folder, &stream, &[chain.slug, "--replace"]));
+        let at = |store: &str| folder.path().join(store).join(chain.slug);
+        assert!(are_same(chain, network, &at("data"), &at("other")), "{}", chain.slug);
+    }
 }
 
 #[test]
