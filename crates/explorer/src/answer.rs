@@ -5,12 +5,12 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
 use listen::RequestId;
 use percent_encoding::percent_decode_str;
 
 use crate::explorer::ChainService;
 use crate::path::Path;
+use crate::posted::Posted;
 use crate::refusal::{Reason, Refusal};
 
 /// A request that was admitted.
@@ -20,8 +20,7 @@ pub(crate) struct Question<'a> {
     pub(crate) path: Path<'a>,
     pub(crate) query: &'a str,
     /// The body, where the endpoint takes one. It may hold a secret: never log or keep it.
-    #[allow(dead_code, reason = "only chains of the ring family are asked with one")]
-    pub(crate) body: Bytes,
+    pub(crate) body: Posted,
     pub(crate) service: &'a ChainService,
     /// Number of the account that asks.
     pub(crate) account: u64,
@@ -145,7 +144,7 @@ mod tests {
         let network = chain.network("regtest").unwrap();
         let service = Box::leak(Box::new(ChainService { chain, network, index: None }));
         let path = Path { slug: "btc", endpoint: Endpoint::Blocks, argument: "a%3Ab" };
-        Question { id: RequestId::new(), path, query, body: Bytes::new(), service, account: 1 }
+        Question { id: RequestId::new(), path, query, body: Posted::default(), service, account: 1 }
     }
 
     #[test]

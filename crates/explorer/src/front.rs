@@ -24,8 +24,9 @@ use crate::explorer::{ChainService, Explorer, State};
 use crate::head::{self, Tagged};
 use crate::metrics;
 use crate::path::{self, Path};
-use crate::posted;
+use crate::posted::{self, Posted};
 use crate::refusal::{Reason, Refusal};
+use crate::ring;
 use crate::room::{Full, Room, Taken};
 use crate::stream::Stream;
 use crate::utxo;
@@ -125,7 +126,7 @@ async fn walk(
             Ok(body) => body,
             Err(refusal) => return Err(charged(refusal, permit).holding(in_flight)),
         },
-        false => Bytes::new(),
+        false => Posted::default(),
     };
     let question = Question { id: visit.id, path, query, body, service, account };
     let asked = async {
@@ -156,13 +157,12 @@ async fn ask(question: &Question<'_>, state: &State) -> Result<Content, Refusal>
     match &question.service.index {
         Some(ChainIndex::Utxo(index)) => utxo::answer(question, index, &state.reads).await,
         Some(ChainIndex::Account(index)) => account::answer(question, index, &state.reads).await,
+        Some(ChainIndex::Ring(index)) => ring::answer(question, index, &state.reads).await,
         Some(ChainIndex::Stopped(_)) => Err(Refusal::unavailable(
             "the index of this chain is stopped; its operator knows why",
             60,
         )),
-        Some(ChainIndex::Ring(_)) | None => {
-            Err(Refusal::unavailable("this chain is not indexed here yet", 3600))
-        }
+        None => Err(Refusal::unavailable("this chain is not indexed here yet", 3600)),
     }
 }
 

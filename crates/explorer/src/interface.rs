@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::{account, utxo};
+use crate::{account, ring, utxo};
 
 /// The name before a schema's in a reference.
 const PLACE: &str = "#/components/schemas/";
@@ -20,6 +20,11 @@ pub fn utxo_schemas() -> Map<String, Value> {
 /// The schemas of the answers of the account family, by their names.
 pub fn account_schemas() -> Map<String, Value> {
     schemas(account_family)
+}
+
+/// The schemas of the answers of the ring family, by their names.
+pub fn ring_schemas() -> Map<String, Value> {
+    schemas(ring_family)
 }
 
 /// Every schema that is made from a type of a family, by its name.
@@ -51,6 +56,17 @@ fn account_family(generator: &mut SchemaGenerator) {
     add::<account::Contract>(generator);
     add::<account::Mempool>(generator);
     add::<account::Meaning>(generator);
+}
+
+/// The answers of the ring family.
+fn ring_family(generator: &mut SchemaGenerator) {
+    add::<ring::Status>(generator);
+    add::<ring::Summary>(generator);
+    add::<ring::BlockJson>(generator);
+    add::<ring::Transactions>(generator);
+    add::<ring::TransactionJson<'static>>(generator);
+    add::<ring::Meaning>(generator);
+    add::<ring::OutputsCheck>(generator);
 }
 
 /// The answers of the utxo family.

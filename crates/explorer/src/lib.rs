@@ -21,6 +21,7 @@ mod path;
 mod posted;
 mod reads;
 mod refusal;
+pub mod ring;
 mod room;
 mod serve;
 mod settings;

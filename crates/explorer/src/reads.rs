@@ -19,6 +19,8 @@ pub(crate) struct Reads {
     short: Gate,
     /// Pages that are longer than one piece: they keep a core busy.
     long: Gate,
+    /// What computes and hardly reads.
+    sums: Gate,
 }
 
 impl Reads {
@@ -28,7 +30,8 @@ impl Reads {
         let long = (cores / 2).max(1);
         // An account leaves half to the others.
         let short = Gate::new(places, places - places / 2);
-        Arc::new(Reads { short, long: Gate::new(long, long) })
+        let sums = Gate::new(cores, cores - cores / 2);
+        Arc::new(Reads { short, long: Gate::new(long, long), sums })
     }
 
     /// Runs a read of an account.
@@ -43,6 +46,20 @@ impl Reads {
             false => Refusal::unavailable("too many reads at once", 1),
         })?;
         at_work(place, read).await
+    }
+
+    /// Computes something for an account; no more at once than there are cores.
+    pub(crate) async fn compute<T: Send + 'static>(
+        &self,
+        account: u64,
+        compute: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let place = tokio::time::timeout(PATIENCE, self.sums.enter(account)).await;
+        let place = place.map_err(|_| match self.sums.is_at_its_most(account) {
+            true => Refusal::busy_account("too many checks of this account at once"),
+            false => Refusal::unavailable("too many checks at once", 1),
+        })?;
+        at_work(place, compute).await
     }
 
     /// Runs a part of a long answer; whoever asks for such ones waits for his turn.

@@ -13,7 +13,7 @@ const REDOCLY: &str = "@redocly/cli@2.77.0";
 const GENERATOR: &str = "@openapitools/openapi-generator-cli@2.41.0";
 const PYTHON_CLIENT: &str = "openapi-python-client==0.29.1";
 
-const DOCUMENTS: [&str; 3] = ["explorer", "explorer-accounts", "gateway"];
+const DOCUMENTS: [&str; 4] = ["explorer", "explorer-accounts", "explorer-rings", "gateway"];
 
 fn document(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/api");

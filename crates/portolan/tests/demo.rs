@@ -12,8 +12,8 @@ mod program;
 use std::fs;
 use std::net::SocketAddr;
 
-use program::{Folder, ask, call};
-use serde_json::Value;
+use program::{Folder, ask, call, http};
+use serde_json::{Value, json};
 
 const TIPS: [(&str, &str); 9] = [
     ("btc", r#"{"method":"getblockcount","id":1}"#),
@@ -31,6 +31,19 @@ fn address(url: &Value) -> SocketAddr {
     url.as_str().unwrap().strip_prefix("http://").unwrap().parse().unwrap()
 }
 
+/// The recipient of a recorded transaction sees what it was paid.
+fn check_outputs(explorer: SocketAddr, key: &str) {
+    let tx = "e7e38837ca0c1a3562db17c86ce0acf2fefd2a3d3b5a2417b3f670f4dfe499f3";
+    let claim = json!({
+        "address": "42hRbwbMjoMLEds8GEKjsFa7iGrWGjKaAV7H24RhsQtaTYUo9EDKw9j4HzHqzwSrabSgwmtxy2nD3ed4MDTPvAnL5xLv1S3",
+        "kind": "viewkey",
+        "key": "90a72965bc1d317c164d63b3dcc6b2e05b5e60a99b015016e93ba8090ae16e08",
+    });
+    let path = format!("/api/v1/xmr/tx/{tx}/outputs/check");
+    let answer = http(explorer, "POST", &path, key, &claim.to_string()).unwrap();
+    assert_eq!((answer.status, &answer.json()["total"]), (200, &json!("3000000000000")));
+}
+
 #[test]
 fn each_of_nine_chains_answers_with_the_key() {
     let folder = Folder::with("unknown = \"the demo reads no file unless told to\"");
@@ -45,7 +58,7 @@ fn each_of_nine_chains_answers_with_the_key() {
     assert_eq!(names, ["explorer", "gateway", "key"]);
     let (gateway, key) = (address(&ready["gateway"]), ready["key"].as_str().unwrap());
     let explorer = address(&ready["explorer"]);
-    for chain in ["btc", "ltc", "doge", "bch", "xec"] {
+    for chain in ["btc", "ltc", "doge", "bch", "xec", "zec", "dcr", "xmr"] {
         let status = ask(explorer, &format!("/api/v1/{chain}/status"), key);
         assert_eq!(status.status, 200, "{chain}: {status:?}");
         let status = status.json();
@@ -53,6 +66,7 @@ fn each_of_nine_chains_answers_with_the_key() {
         let block = ask(explorer, &format!("/api/v1/{chain}/block/{}", status["height"]), key);
         assert_eq!(block.json()["hash"], status["best_hash"], "{block:?}");
     }
+    check_outputs(explorer, key);
     for (chain, tip) in TIPS {
         let answer = call(gateway, chain, key, tip);
         assert_eq!(answer.status, 200, "{chain}: {answer:?}");
