@@ -86,3 +86,63 @@ async fn at_work<T: Send + 'static>(
         Refusal::from(Reason::ServiceUnavailable)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_finds_no_place_in_time_is_refused_and_others_go_on() {
+        let reads = Reads::new(1);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let (mut held, mut ends) = (Vec::new(), Vec::new());
+        // Every place is taken, each by another account.
+        for account in 0..cores as u64 {
+            let (end, ended) = mpsc::channel::<()>();
+            let (begin, begun) = tokio::sync::oneshot::channel();
+            let reads = Arc::clone(&reads);
+            held.push(tokio::spawn(async move {
+                let work = move || {
+                    begin.send(()).unwrap();
+                    ended.recv().unwrap_err();
+                };
+                reads.compute(account, work).await.unwrap();
+            }));
+            begun.await.unwrap();
+            ends.push(end);
+        }
+        let refusal = reads.compute(u64::MAX, || ()).await.unwrap_err();
+        assert_eq!(
+            (refusal.reason, refusal.retry_after_secs),
+            (Reason::ServiceUnavailable, Some(1))
+        );
+        // Reads have places of their own.
+        assert_eq!(reads.run(u64::MAX, || 7).await.unwrap(), 7);
+        ends.clear();
+        for held in held {
+            held.await.unwrap();
+        }
+        assert_eq!(reads.compute(0, || 7).await.unwrap(), 7);
+        let free = cores - cores / 2;
+        let (mut held, mut ends) = (Vec::new(), Vec::new());
+        for _ in 0..free {
+            let (end, ended) = mpsc::channel::<()>();
+            let reads = Arc::clone(&reads);
+            held.push(tokio::spawn(async move {
+                reads.compute(0, move || ended.recv().unwrap_err()).await.unwrap();
+            }));
+            ends.push(end);
+        }
+        while !reads.sums.is_at_its_most(0) {
+            tokio::task::yield_now().await;
+        }
+        let refusal = reads.compute(0, || ()).await.unwrap_err();
+        assert_eq!((refusal.reason, refusal.retry_after_secs), (Reason::RateLimited, Some(1)));
+        ends.clear();
+        for held in held {
+            held.await.unwrap();
+        }
+    }
+}
