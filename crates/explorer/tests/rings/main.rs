@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used, reason = "a test says with a panic what went wrong")]
 
 mod forged;
-mod interface;
 mod outage;
 mod outputs;
 mod recorded;
