@@ -7,6 +7,7 @@ mod rig;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use meter::KeyOptions;
 use rig::*;
 
 thread_local! {
@@ -38,9 +39,24 @@ fn allocated() -> u64 {
     ALLOCATED.get()
 }
 
+const NOON: &str = "2026-11-28T12:00:00Z";
+
 #[test]
 fn a_request_waits_for_nothing_and_allocates_nothing() {
-    let rig = Rig::new(wide(), "2026-11-28T12:00:00Z");
+    check(&Rig::new(wide(), NOON));
+}
+
+#[test]
+fn nor_does_one_whose_account_is_in_postgresql_also_while_that_is_away() {
+    let mut server = testkit::Postgres::start().unwrap();
+    let postgres = Some(database(&server, "at_once"));
+    let rig = Rig::on(postgres, wide(), NOON, KeyOptions::default());
+    check(&rig);
+    server.stop();
+    check(&rig);
+}
+
+fn check(rig: &Rig) {
     let request = || {
         let caller = at_once(rig.meter().caller(Some(&rig.key), GATEWAY, HOME, None)).unwrap();
         let mut place = rig.meter().enter(&caller).unwrap();

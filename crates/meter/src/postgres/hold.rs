@@ -16,7 +16,7 @@ use crate::Service;
 use crate::store::StoreError;
 
 /// A process that has just ended may still be on the server for a moment.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// How a service is held.
