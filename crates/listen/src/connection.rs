@@ -33,6 +33,9 @@ use crate::serve::{HttpRefusal, Serve};
 use crate::socket::Socket;
 use crate::watch::{Answering, Verdict, Watch};
 
+/// How long after it was opened a connection may still bring its first request, at the end.
+const FIRST_WORDS: Duration = Duration::from_secs(1);
+
 /// How long a connection may take to close once it has nothing left to say.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -86,6 +89,12 @@ where
             },
         }
     }
+    if let Some(until) = watch.first_words_until(FIRST_WORDS) {
+        tokio::select! {
+            _ = &mut connection => return,
+            () = sleep_until(until) => {}
+        }
+    }
     Pin::new(&mut connection).graceful_shutdown();
     let _ = timeout(CLOSE_TIMEOUT, connection).await;
 }
@@ -104,7 +113,10 @@ async fn answer<S: Serve>(
     let request = request.map(|body| RequestBody::new(body, Arc::clone(answering.watch())));
     let mut response = shared.service.serve(request, peer).await;
     let lives_on = match answering.watch().take_unread() {
-        Some(unread) => unread.finish(waits, shared.service.is_proxy(peer)).await,
+        Some(unread) => {
+            let proxy = shared.service.is_proxy(peer);
+            unread.finish(answering.watch(), waits, proxy).await
+        }
         None => true,
     };
     if !lives_on || shared.drain.is_draining() {

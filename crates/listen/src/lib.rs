@@ -26,8 +26,9 @@ mod socket;
 mod tls;
 mod visit;
 mod watch;
+mod workers;
 
-pub use accept::run;
+pub use accept::{run, run_on};
 pub use bind::{BindError, bind, connections_allowed, raise_open_files};
 pub use clients::Clients;
 pub use cors::Cors;
@@ -41,3 +42,4 @@ pub use running::{Counted, Running};
 pub use serve::{HttpRefusal, Serve};
 pub use tls::{Renewed, Tls, TlsError};
 pub use visit::Visit;
+pub use workers::{Threads, Workers};

@@ -62,6 +62,7 @@ impl Body for RequestBody {
             Poll::Ready(_) => true,
             Poll::Pending => false,
         };
+        self.watch.read_body(polled.is_ready());
         self.touched = true;
         if ended {
             self.inner = None;
@@ -90,7 +91,7 @@ impl Drop for RequestBody {
 impl Unread {
     /// Reads the rest and drops it, within bounds. Says whether the connection can live on.
     /// `waits`: the client asked for `100 Continue`; `proxy`: it is a trusted proxy.
-    pub(crate) async fn finish(self, waits: bool, proxy: bool) -> bool {
+    pub(crate) async fn finish(self, watch: &Watch, waits: bool, proxy: bool) -> bool {
         let Unread { mut body, touched } = self;
         let most = if proxy { UNREAD_BYTES_OF_PROXY } else { UNREAD_BYTES };
         // Whether a client that was told no before it sent its body sends it, nobody knows.
@@ -100,7 +101,12 @@ impl Unread {
         let reading = async {
             let mut read = 0;
             while !body.is_end_stream() {
-                match std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+                let frame = std::future::poll_fn(|cx| {
+                    let polled = Pin::new(&mut body).poll_frame(cx);
+                    watch.read_body(polled.is_ready());
+                    polled
+                });
+                match frame.await {
                     None => break,
                     Some(Err(_)) => return false,
                     Some(Ok(frame)) => read += frame.data_ref().map_or(0, |data| data.len() as u64),
@@ -111,6 +117,8 @@ impl Unread {
             }
             true
         };
-        timeout(UNREAD_FOR, reading).await.unwrap_or(false)
+        let whole = timeout(UNREAD_FOR, reading).await.unwrap_or(false);
+        watch.request_is_whole(whole);
+        whole
     }
 }

@@ -4,13 +4,13 @@
 //! place of hyper's bare one, and reads on for a moment after closing, because a socket closed
 //! with unread bytes resets the connection and takes the answer with it. A client that has sent its
 //! request and shuts its sending side is kept from hyper until its answer is sent, since hyper
-//! would hang up. Leaves time limits to the connection. Invariants: apart from a replaced refusal,
+//! would hang up (decision B6). Leaves time limits to the connection. Invariants: apart from a replaced refusal,
 //! bytes pass unchanged in both directions; a connection that ends within an answer is reset.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -34,8 +34,8 @@ pub(crate) struct Socket<I: Reset, S> {
     watch: Arc<Watch>,
     /// The client has sent all it will.
     ended: bool,
-    /// Who is to be told of that once the answer is sent.
-    reader: Option<Waker>,
+    /// What there was of the request's body when that was last asked about.
+    looked: Option<u32>,
     replacement: Option<Replacement>,
     linger: Option<Linger>,
 }
@@ -60,7 +60,7 @@ impl<I: Reset, S> Socket<I, S> {
             service,
             watch,
             ended: false,
-            reader: None,
+            looked: None,
             replacement: None,
             linger: None,
         }
@@ -138,11 +138,11 @@ impl<I: AsyncRead + AsyncWrite + Reset + Unpin, S: Serve> AsyncRead for Socket<I
             return Poll::Ready(Ok(()));
         }
         self.ended = true;
-        if self.watch.owes_answer() {
-            self.reader = Some(cx.waker().clone());
-            return Poll::Pending;
+        let Socket { watch, looked, .. } = &mut *self;
+        match watch.keeps_the_end(looked, cx.waker()) {
+            true => Poll::Pending,
+            false => Poll::Ready(Ok(())),
         }
-        Poll::Ready(Ok(()))
     }
 }
 
@@ -185,11 +185,6 @@ impl<I: AsyncRead + AsyncWrite + Reset + Unpin, S: Serve> AsyncWrite for Socket<
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.inner).poll_flush(cx))?;
         self.watch.flushed();
-        if !self.watch.owes_answer()
-            && let Some(reader) = self.reader.take()
-        {
-            reader.wake();
-        }
         Poll::Ready(Ok(()))
     }
 

@@ -4,8 +4,9 @@
 //! bytes come and go; the two never know of each other. Decides when a connection has waited too
 //! long. Invariant: whoever counted an answer into the drain counts it out exactly once.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Waker;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -40,6 +41,14 @@ pub(crate) struct Watch {
     blocked_since_ms: AtomicU64,
     /// The request was read to its end.
     whole: AtomicBool,
+    /// Whoever reads the request's body waits for more of it.
+    starved: AtomicBool,
+    /// Pieces of bodies that were read.
+    pieces: AtomicU32,
+    /// Who is kept from the end of the client's bytes.
+    kept: Mutex<Option<Waker>>,
+    /// There was a request.
+    asked: AtomicBool,
     /// An answer broke off.
     broken: AtomicBool,
     /// What the service left of the request's body.
@@ -68,6 +77,10 @@ impl Watch {
             since_ms: AtomicU64::new(0),
             blocked_since_ms: AtomicU64::new(NOT_BLOCKED),
             whole: AtomicBool::new(false),
+            starved: AtomicBool::new(false),
+            pieces: AtomicU32::new(0),
+            kept: Mutex::default(),
+            asked: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             unread: Mutex::default(),
         })
@@ -80,6 +93,8 @@ impl Watch {
             self.drain.enter();
         }
         self.whole.store(false, Ordering::Release);
+        self.starved.store(false, Ordering::Release);
+        self.asked.store(true, Ordering::Release);
         Answering(Arc::clone(self))
     }
 
@@ -88,9 +103,45 @@ impl Watch {
         self.state.load(Ordering::Acquire) == ACTIVE
     }
 
-    /// Was the request read to its end, while its answer is not with the socket yet?
-    pub(crate) fn owes_answer(&self) -> bool {
-        self.state.load(Ordering::Acquire) >= ACTIVE && self.whole.load(Ordering::Acquire)
+    /// Is an answer owed, as far as can be said? Asked where the client has sent all it will.
+    /// `looked` is what there was of the body when it was last asked, as only this knows it.
+    ///
+    /// hyper looks for the end as soon as it has read a request, which may be before the service has
+    /// seen any of its body; told of it, it would hang up. So it is told only where an answer is not
+    /// under way, or the body lacks something: who reads it waits, and hyper, asked once more, had
+    /// nothing left to give him.
+    pub(crate) fn keeps_the_end(&self, looked: &mut Option<u32>, reader: &Waker) -> bool {
+        if self.state.load(Ordering::Acquire) < ACTIVE {
+            return false;
+        }
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(reader.clone());
+        if self.whole.load(Ordering::Acquire) || !self.starved.load(Ordering::Acquire) {
+            return true;
+        }
+        let pieces = self.pieces.load(Ordering::Acquire);
+        if *looked == Some(pieces) {
+            return false;
+        }
+        *looked = Some(pieces);
+        reader.wake_by_ref();
+        true
+    }
+
+    /// Some of a request's body was read, or (`false`) who reads it waits for more.
+    pub(crate) fn read_body(&self, some: bool) {
+        self.starved.store(!some, Ordering::Release);
+        match some {
+            true => drop(self.pieces.fetch_add(1, Ordering::AcqRel)),
+            false => self.tell_kept(),
+        }
+    }
+
+    /// Lets whoever is kept from the end ask again.
+    fn tell_kept(&self) {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(reader) = kept {
+            reader.wake();
+        }
     }
 
     /// Would a client that sees the connection end now take a part of an answer for the whole?
@@ -132,6 +183,7 @@ impl Watch {
             self.since_ms.store(self.elapsed_ms(), Ordering::Release);
             self.state.store(IDLE, Ordering::Release);
             self.drain.leave();
+            self.tell_kept();
         }
     }
 
@@ -143,6 +195,14 @@ impl Watch {
         } else if !progress && !blocked {
             self.blocked_since_ms.store(self.elapsed_ms(), Ordering::Release);
         }
+    }
+
+    /// Until when a connection that has brought no request yet may still bring one, if it may:
+    /// whoever was let in a moment ago has it on its way.
+    pub(crate) fn first_words_until(&self, wait: Duration) -> Option<Instant> {
+        let until = self.opened + wait;
+        let none_yet = !self.asked.load(Ordering::Acquire);
+        (none_yet && Instant::now() < until).then_some(until)
     }
 
     /// Judges the connection. `crowded`: connections are scarce, so idle ones are not kept long.

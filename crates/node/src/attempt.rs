@@ -19,12 +19,12 @@ use http_body::Body;
 use http_body_util::Full;
 use hyper::body::Incoming;
 
+use crate::connection::{Connection, Immediate};
 use crate::digest::Session;
 use crate::flow::{Flow, Opening};
 use crate::gate::Lease;
 use crate::ids::Ids;
 use crate::node::Node;
-use crate::wire::{Immediate, Wire};
 use crate::witness::Witness;
 use crate::{Answer, AnswerBody, Cause, NodeError, Sent, says};
 
@@ -83,27 +83,27 @@ impl Node {
             challenges: 0,
             files_read: false,
         };
-        let mut wire = self.line.connection().await?;
+        let mut connection = self.connections.one().await?;
         loop {
-            let (request, generation) = attempt.request(&mut wire);
-            match wire.exchange(request, attempt.deadline).await {
+            let (request, generation) = attempt.request(&mut connection);
+            match connection.exchange(request, attempt.deadline).await {
                 Ok(response) if response.status() == StatusCode::UNAUTHORIZED => {
-                    wire = attempt.refused(wire, response, generation).await?;
+                    connection = attempt.refused(connection, response, generation).await?;
                 }
                 // A path that is got may be closed to us while calls are open.
                 Ok(response)
                     if response.status() == StatusCode::FORBIDDEN && attempt.query.has_body() =>
                 {
-                    return Err(attempt.forbidden(wire, response).await);
+                    return Err(attempt.forbidden(connection, response).await);
                 }
-                Ok(response) => return attempt.answered(wire, response, lease),
+                Ok(response) => return attempt.answered(connection, response, lease),
                 // Closed by the node while it was idle, before we wrote a byte.
                 Err(error) if error.sent == Sent::Nothing && error.reused_connection => {
-                    wire = self.line.connection().await?;
+                    connection = self.connections.one().await?;
                 }
                 Err(error) => {
                     if error.cause == Cause::Broken && error.reused_connection {
-                        self.line.forget_unused();
+                        self.connections.forget_unused();
                     }
                     return Err(error);
                 }
@@ -114,7 +114,7 @@ impl Node {
 
 impl Attempt<'_> {
     /// The request, and the generation of the credentials in it.
-    fn request(&self, wire: &mut Wire) -> (Request<Full<Bytes>>, u64) {
+    fn request(&self, connection: &mut Connection) -> (Request<Full<Bytes>>, u64) {
         let generation = self.node.credentials.generation();
         let presented = self.node.credentials.presented();
         let query = &self.query;
@@ -128,7 +128,7 @@ impl Attempt<'_> {
             // hyper leaves the length out here; monerod wants one.
             request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
-        if let (Some(session), Some(login)) = (&mut wire.digest, &presented.digest) {
+        if let (Some(session), Some(login)) = (&mut connection.digest, &presented.digest) {
             let value = session.authorize(login, query.verb.as_str(), query.uri.path());
             request.headers_mut().insert(AUTHORIZATION, value);
         }
@@ -139,28 +139,32 @@ impl Attempt<'_> {
     /// Gives the connection for the next request.
     async fn refused(
         &mut self,
-        wire: Box<Wire>,
+        connection: Box<Connection>,
         response: Response<Incoming>,
         generation: u64,
-    ) -> Result<Box<Wire>, NodeError> {
-        let reused = wire.is_reused();
+    ) -> Result<Box<Connection>, NodeError> {
+        let reused = connection.is_reused();
         let (head, body) = response.into_parts();
-        let (wire, text) = self.drain(wire, body).await;
+        let (connection, text) = self.drain(connection, body).await;
         let session = self.next_credentials(&head.headers, generation);
         let session = session.ok_or_else(|| unauthorized(head.status, &text).reused(reused))?;
-        let mut wire = match wire {
-            Some(wire) => wire,
-            None => self.node.line.connection().await?,
+        let mut connection = match connection {
+            Some(connection) => connection,
+            None => self.node.connections.one().await?,
         };
-        wire.digest = session.or(wire.digest.take());
-        Ok(wire)
+        connection.digest = session.or(connection.digest.take());
+        Ok(connection)
     }
 
-    async fn forbidden(&self, wire: Box<Wire>, response: Response<Incoming>) -> NodeError {
-        let reused = wire.is_reused();
+    async fn forbidden(
+        &self,
+        connection: Box<Connection>,
+        response: Response<Incoming>,
+    ) -> NodeError {
+        let reused = connection.is_reused();
         let (head, body) = response.into_parts();
-        let (wire, text) = self.drain(wire, body).await;
-        wire.into_iter().for_each(|wire| self.node.line.put_back(wire));
+        let (connection, text) = self.drain(connection, body).await;
+        connection.into_iter().for_each(|connection| self.node.connections.put_back(connection));
         unauthorized(head.status, &text).reused(reused)
     }
 
@@ -189,11 +193,15 @@ impl Attempt<'_> {
 
     /// Reads the body of a refusal, so that the connection can be used again if it is to live.
     /// Gives the connection in that case, and how the text begins.
-    async fn drain(&self, mut wire: Box<Wire>, mut body: Incoming) -> (Option<Box<Wire>>, Vec<u8>) {
+    async fn drain(
+        &self,
+        mut connection: Box<Connection>,
+        mut body: Incoming,
+    ) -> (Option<Box<Connection>>, Vec<u8>) {
         let (mut left, mut text) = (LONGEST_REFUSAL, Vec::new());
         let reading = async {
             loop {
-                match poll_fn(|cx| wire.poll_data(&mut body, cx)).await {
+                match poll_fn(|cx| connection.poll_data(&mut body, cx)).await {
                     Some(Ok(data)) if data.len() <= left => {
                         left -= data.len();
                         let room = says::LONGEST.saturating_sub(text.len());
@@ -205,23 +213,23 @@ impl Attempt<'_> {
             }
         };
         let ended = tokio::time::timeout_at(self.deadline.into(), reading).await;
-        ((ended == Ok(true) && wire.settle()).then_some(wire), text)
+        ((ended == Ok(true) && connection.settle()).then_some(connection), text)
     }
 
     fn answered(
         &self,
-        mut wire: Box<Wire>,
+        mut connection: Box<Connection>,
         response: Response<Incoming>,
         lease: Lease,
     ) -> Result<Answer, NodeError> {
-        let reused = wire.is_reused();
+        let reused = connection.is_reused();
         let (head, mut body) = response.into_parts();
         let length = body.size_hint().exact();
         if length.is_some_and(|length| length > self.node.flow_limits.response) {
             return Err(NodeError::answered(Cause::TooLarge).reused(reused));
         }
         let close_delimited = length.is_none() && !head.headers.contains_key(TRANSFER_ENCODING);
-        match wire.read_immediate(&mut body) {
+        match connection.read_immediate(&mut body) {
             Immediate::Broken(error) => {
                 Err(NodeError::answered(Cause::Broken).detail(error).reused(reused))
             }
@@ -230,14 +238,14 @@ impl Attempt<'_> {
             }
             Immediate::Whole(bytes) => {
                 // The connection first: whoever gets the slot shall find it.
-                self.node.line.put_back(wire);
+                self.node.connections.put_back(connection);
                 drop(lease);
                 let length = Some(bytes.len() as u64);
                 let body = AnswerBody::whole(bytes);
                 Ok(answer(&head, length, close_delimited, reused, body))
             }
             Immediate::Part(first) => {
-                let body = self.stream(wire, body, first, lease, length);
+                let body = self.stream(connection, body, first, lease, length);
                 Ok(answer(&head, length, close_delimited, reused, body))
             }
         }
@@ -245,7 +253,7 @@ impl Attempt<'_> {
 
     fn stream(
         &self,
-        wire: Box<Wire>,
+        connection: Box<Connection>,
         body: Incoming,
         first: VecDeque<Bytes>,
         mut lease: Lease,
@@ -255,11 +263,11 @@ impl Attempt<'_> {
             lease.free_slot();
         }
         let opening = Opening {
-            wire,
+            connection,
             body,
             first,
             lease,
-            line: self.node.line.clone(),
+            connections: self.node.connections.clone(),
             health: self.node.health.clone(),
             witness: Witness::new(self.query.ids.clone(), self.node.chain().dialect),
             length,

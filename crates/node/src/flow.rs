@@ -13,10 +13,10 @@ use bytes::Bytes;
 use http_body::Body;
 use hyper::body::Incoming;
 
+use crate::connection::Connection;
+use crate::connections::Connections;
 use crate::gate::Lease;
 use crate::health::Health;
-use crate::line::Line;
-use crate::wire::Wire;
 use crate::witness::Witness;
 use crate::{Cause, NodeError, PoolConfig};
 
@@ -48,7 +48,7 @@ impl FlowLimits {
     }
 }
 
-/// A body that is being read.
+/// The body of one answer on its way from a node to its reader.
 pub(crate) struct Flow(Mutex<State>);
 
 struct State {
@@ -66,12 +66,12 @@ struct State {
 
 /// What is given back at the end.
 struct Reading {
-    wire: Box<Wire>,
+    connection: Box<Connection>,
     body: Incoming,
     /// Pieces that came together with the head.
     first: VecDeque<Bytes>,
     lease: Lease,
-    line: Arc<Line>,
+    connections: Arc<Connections>,
     health: Arc<Health>,
     witness: Witness,
 }
@@ -88,11 +88,11 @@ struct Window {
 
 /// The parts of an answer whose head was read.
 pub(crate) struct Opening {
-    pub(crate) wire: Box<Wire>,
+    pub(crate) connection: Box<Connection>,
     pub(crate) body: Incoming,
     pub(crate) first: VecDeque<Bytes>,
     pub(crate) lease: Lease,
-    pub(crate) line: Arc<Line>,
+    pub(crate) connections: Arc<Connections>,
     pub(crate) health: Arc<Health>,
     pub(crate) witness: Witness,
     pub(crate) length: Option<u64>,
@@ -102,9 +102,19 @@ pub(crate) struct Opening {
 
 impl Flow {
     pub(crate) fn new(opening: Opening, limits: FlowLimits) -> Arc<Flow> {
-        let Opening { wire, body, first, lease, line, health, witness, length, started } = opening;
+        let Opening {
+            connection,
+            body,
+            first,
+            lease,
+            connections,
+            health,
+            witness,
+            length,
+            started,
+        } = opening;
         Arc::new(Flow(Mutex::new(State {
-            reading: Some(Reading { wire, body, first, lease, line, health, witness }),
+            reading: Some(Reading { connection, body, first, lease, connections, health, witness }),
             error: None,
             waker: None,
             limits,
@@ -158,7 +168,7 @@ impl State {
         };
         let next = match reading.first.pop_front() {
             Some(first) => Poll::Ready(Some(Ok(first))),
-            None => reading.wire.poll_data(&mut reading.body, cx),
+            None => reading.connection.poll_data(&mut reading.body, cx),
         };
         if next.is_pending() && !self.waker.as_ref().is_some_and(|w| w.will_wake(cx.waker())) {
             self.waker = Some(cx.waker().clone());
@@ -198,9 +208,9 @@ impl State {
         if self.reading.as_mut().is_some_and(|reading| !reading.witness.end()) {
             return Err(self.disown());
         }
-        if let Some(Reading { wire, line, lease, .. }) = self.reading.take() {
+        if let Some(Reading { connection, connections, lease, .. }) = self.reading.take() {
             // The connection first: whoever gets the slot shall find it.
-            line.put_back(wire);
+            connections.put_back(connection);
             drop(lease);
         }
         Ok(())
@@ -218,7 +228,7 @@ impl State {
                 reading.health.call_failed();
                 reading.health.complaints.add(&format_args!("an answer broke off: {error}"));
             }
-            self.error = Some(error.reused(reading.wire.is_reused()));
+            self.error = Some(error.reused(reading.connection.is_reused()));
         }
     }
 

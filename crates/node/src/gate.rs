@@ -57,6 +57,11 @@ impl GateCaps {
             connections: connections.unwrap_or(usize::MAX).max(slots),
         }
     }
+
+    /// Calls and open answers at once, each of which takes a connection.
+    pub(crate) fn most(&self) -> usize {
+        (self.slots + self.open).min(self.connections)
+    }
 }
 
 /// The slots of one node.

@@ -13,12 +13,12 @@ use http::{StatusCode, Uri};
 
 use crate::address::Address;
 use crate::attempt::Query;
+use crate::connections::Connections;
 use crate::credentials::Credentials;
 use crate::flow::{FlowLimits, Flows};
 use crate::gate::{Gate, GateCaps, Lease, Weight};
 use crate::health::Health;
 use crate::ids::Ids;
-use crate::line::Line;
 use crate::rest::Rest;
 use crate::zmq::Publisher;
 use crate::{
@@ -55,7 +55,7 @@ pub struct Node {
     chain: &'static Chain,
     network: &'static Network,
     pub(crate) config: NodeConfig,
-    pub(crate) line: Arc<Line>,
+    pub(crate) connections: Arc<Connections>,
     pub(crate) credentials: Credentials,
     pub(crate) gate: Arc<Gate>,
     pub(crate) health: Arc<Health>,
@@ -97,13 +97,14 @@ impl Node {
             .parse()
             .map_err(|_| PoolError::Url { index, problem: "has a path that cannot be used" })?;
         let publisher = config.zmq.as_deref().map(Publisher::parse).transpose().map_err(setting)?;
-        let gate = Gate::new(caps(chain.dialect, &config, &address), pool.queue_wait);
+        let caps = caps(chain.dialect, &config, &address);
+        let gate = Gate::new(caps, pool.queue_wait);
         let timeouts = pool.timeouts;
         Ok(Arc::new(Node {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             chain,
             network,
-            line: Arc::new(Line::new(address, tls, timeouts.connect, timeouts.idle)),
+            connections: Arc::new(Connections::new(address, tls, timeouts, caps.most())),
             credentials,
             gate,
             health: Health::new(pool.ejection),
@@ -125,7 +126,7 @@ impl Node {
 
     /// Host and port, the only part of the URL that is ever shown.
     pub fn host(&self) -> &str {
-        self.line.address().shown()
+        self.connections.address().shown()
     }
 
     /// The chain it is configured for.
@@ -274,7 +275,7 @@ impl Node {
             ejected: self.health.is_ejected(),
             in_flight: self.in_flight(),
             open_answers: self.gate.open_answers(),
-            idle_connections: self.line.idle_connections(),
+            idle_connections: self.connections.idle_connections(),
             note: facts.note.clone(),
             unread_file: self.credentials.unread().map(|unread| unread.to_string()),
         }
@@ -295,7 +296,7 @@ impl Node {
     pub(crate) fn uri(&self, route: Route<'_>) -> Result<Uri, NodeError> {
         match route {
             Route::Rpc => Ok(self.rpc.clone()),
-            Route::Path(path) => format!("{}{path}", self.line.address().prefix)
+            Route::Path(path) => format!("{}{path}", self.connections.address().prefix)
                 .parse()
                 .map_err(|_| NodeError::unsent(Cause::Malformed, "the path is no path")),
         }

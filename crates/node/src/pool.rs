@@ -313,7 +313,7 @@ async fn watch(pool: Weak<Pool>) {
         let Some(pool) = pool.upgrade() else { return };
         let set = pool.set.load_full();
         let now = Instant::now();
-        set.nodes.iter().for_each(|node| node.line.sweep(now));
+        set.nodes.iter().for_each(|node| node.connections.sweep(now));
         set.nodes.iter().for_each(|node| node.tell_complaints(now));
         pool.flows.watch(now);
         drop(pool);

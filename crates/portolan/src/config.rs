@@ -105,6 +105,7 @@ impl Config {
         };
         let config = Config {
             log: read.log,
+            serve: ServeConfig { workers: read.serve.workers, ..ServeConfig::default() },
             gateway: read.gateway,
             explorer: read.explorer,
             metrics: read.metrics,
@@ -161,7 +162,8 @@ impl Config {
             ("store.dir", self.store.dir != new.store.dir),
             ("store.accounts", accounts(self) != accounts(new)),
             ("[log]", self.log != new.log),
-            ("serve.drain_grace_secs", self.serve != new.serve),
+            ("serve.drain_grace_secs", self.serve.drain_grace_secs != new.serve.drain_grace_secs),
+            ("serve.workers", self.serve.workers != new.serve.workers),
             ("what the explorer's indexes may use", memory(self) != memory(new)),
             (
                 "the name of a TLS file",

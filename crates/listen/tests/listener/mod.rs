@@ -12,9 +12,9 @@ use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
-use listen::{Drain, HttpRefusal, Limits, RequestBody, Serve, Tls, bind, run};
+use listen::{Drain, HttpRefusal, Limits, RequestBody, Serve, Tls, Workers, bind, run_on};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
 pub const REFUSAL: &str = r#"{"refused":true}"#;
@@ -98,19 +98,37 @@ pub struct Listener {
 }
 
 pub fn start(limits: Limits, tls: Option<Tls>) -> Listener {
-    let socket = bind("echo", "127.0.0.1:0".parse().unwrap()).unwrap();
-    let address = socket.local_addr().unwrap();
-    let drain = Drain::new();
-    let echo = Arc::new(Echo {
-        drain: drain.clone(),
-        calls: AtomicU32::new(0),
-        refusals: AtomicU32::new(0),
-        behind_proxy: AtomicBool::new(false),
-        entered: Notify::new(),
-        go: Notify::new(),
-    });
-    let running = tokio::spawn(run(socket, tls, limits, echo.clone(), drain.clone()));
-    Listener { address, echo, drain, running }
+    Waiting::new().start_on(Workers::here(), limits, tls)
+}
+
+/// A socket that clients connect to while nobody accepts yet.
+pub struct Waiting {
+    socket: TcpListener,
+    pub address: SocketAddr,
+    pub drain: Drain,
+}
+
+impl Waiting {
+    pub fn new() -> Waiting {
+        let socket = bind("echo", "127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = socket.local_addr().unwrap();
+        Waiting { socket, address, drain: Drain::new() }
+    }
+
+    pub fn start_on(self, workers: Workers, limits: Limits, tls: Option<Tls>) -> Listener {
+        let Waiting { socket, address, drain } = self;
+        let echo = Arc::new(Echo {
+            drain: drain.clone(),
+            calls: AtomicU32::new(0),
+            refusals: AtomicU32::new(0),
+            behind_proxy: AtomicBool::new(false),
+            entered: Notify::new(),
+            go: Notify::new(),
+        });
+        let serving = run_on(workers, socket, tls, limits, echo.clone(), drain.clone());
+        let running = tokio::spawn(serving);
+        Listener { address, echo, drain, running }
+    }
 }
 
 /// Times short enough for a test, long enough for a busy machine.

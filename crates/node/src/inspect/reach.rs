@@ -39,7 +39,7 @@ pub(super) fn unread_file(node: &Node) -> Vec<String> {
 
 async fn refused(node: &Arc<Node>, refusal: Refusal) -> String {
     let dialect = node.chain().dialect;
-    let host = &node.line.address().host;
+    let host = &node.connections.address().host;
     let todo = match refusal {
         Refusal::Credentials | Refusal::HungUp => credentials(dialect).to_owned(),
         Refusal::EnginePort => {
@@ -95,7 +95,7 @@ fn unreachable(node: &Node, failed: &NodeError) -> Vec<String> {
     };
     if let Some(port) = node.network().default_port
         && failed.cause == Cause::Connect
-        && port != node.line.address().port
+        && port != node.connections.address().port
     {
         advice.push(format!("its port is {port} unless it is told otherwise"));
     }

@@ -191,7 +191,7 @@ async fn restricted(node: &Arc<Node>) -> Vec<String> {
         advice
             .push("its port is restricted: the explorer sees no whole mempool over it".to_owned());
     }
-    if !node.line.address().is_private() && node.config.slots.is_none() {
+    if !node.connections.address().is_private() && node.config.slots.is_none() {
         advice.push(
             "from a public address it takes 3 connections: raise --rpc-max-connections-per-public-ip \
              and slots together"

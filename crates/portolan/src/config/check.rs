@@ -125,6 +125,9 @@ impl Config {
         if self.serve.drain_grace_secs > 600 {
             return Err(problem("serve.drain_grace_secs", "must be at most 600"));
         }
+        if !(1..=1024).contains(&self.serve.workers.unwrap_or(1)) {
+            return Err(problem("serve.workers", "must be from 1 to 1024"));
+        }
         Ok(())
     }
 

@@ -237,6 +237,8 @@ fn value_that_makes_no_sense_names_its_field() {
         ("[plan.lab]\nrequests_per_second = 0".into(), "plan: plan \"lab\""),
         ("[plan.none]\nrequests_per_second = 1".into(), "plan: plan \"none\""),
         ("[serve]\ndrain_grace_secs = 601".into(), "serve.drain_grace_secs"),
+        ("[serve]\nworkers = 0".into(), "serve.workers"),
+        ("[serve]\nworkers = 1025".into(), "serve.workers"),
     ] {
         let problem = refusal(&text);
         assert!(problem.contains(expected), "{text}: {problem}");

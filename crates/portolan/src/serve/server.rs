@@ -14,7 +14,7 @@ use std::time::Duration;
 use explorer::Explorer;
 use gateway::Gateway;
 use index::ChainIndex;
-use listen::{Counted, Drain};
+use listen::{Counted, Drain, Threads, Workers};
 use meter::{Clock, Meter, Service};
 use node::Pool;
 use tokio::task::JoinHandle;
@@ -65,6 +65,8 @@ pub(crate) struct Server {
     /// Metrics and health are there until all else has ended.
     metrics_drain: Drain,
     listening: Vec<Listening>,
+    /// What requests are served on.
+    threads: Threads,
 }
 
 impl Server {
@@ -76,6 +78,7 @@ impl Server {
         let mut chains = Chains::default();
         let prepared = chains.prepare(&config)?;
         let sockets = listeners::bind(&config, &services)?;
+        let threads = Threads::start(config.serve.workers())?;
         let meter = open_meter(&config, &services).await?;
         let wanted = Wanted::of(&prepared);
         let on_gateway = chains.take(prepared);
@@ -96,6 +99,7 @@ impl Server {
             drain: Drain::new(),
             metrics_drain: Drain::new(),
             listening: Vec::new(),
+            threads,
             started: config.clone(),
             config,
         };
@@ -106,14 +110,18 @@ impl Server {
     /// Lets the service of a listener answer what comes.
     fn listen(&mut self, bound: Bound) {
         let (who, address, drain) = (bound.who, bound.address, self.drain.clone());
+        let workers = self.threads.workers().clone();
         let task = match who {
-            Listens::Gateway => self.gateway.clone().map(|gateway| bound.run(gateway, drain)),
+            Listens::Gateway => {
+                self.gateway.clone().map(|gateway| bound.run(workers, gateway, drain))
+            }
             Listens::Explorer => {
                 let explorer = self.explored.as_ref().map(|explored| &explored.explorer);
-                explorer.map(|explorer| bound.run(Arc::clone(explorer), drain))
+                explorer.map(|explorer| bound.run(workers, Arc::clone(explorer), drain))
             }
             Listens::Metrics => {
-                Some(bound.run(Arc::new(self.health()), self.metrics_drain.clone()))
+                let (health, drain) = (Arc::new(self.health()), self.metrics_drain.clone());
+                Some(bound.run(Workers::here(), health, drain))
             }
             Listens::Console => None,
         };
@@ -183,6 +191,9 @@ impl Server {
             // It ends by itself once drained; a panic in it was reported by the runtime.
             let _ = one.task.await;
         }
+        let threads = self.threads;
+        // What still ran on them lets go of indexes and meter.
+        let _ = tokio::task::spawn_blocking(move || drop(threads)).await;
         self.metrics_drain.end(Duration::ZERO, Duration::from_secs(1)).await;
         for one in metrics {
             let _ = one.task.await;

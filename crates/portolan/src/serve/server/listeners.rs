@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use listen::{Drain, Limits, Renewed, Serve, Tls};
+use listen::{Drain, Limits, Renewed, Serve, Tls, Workers};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -32,9 +32,15 @@ impl Bound {
         Ok(Bound { who: listener.who, address: socket.local_addr()?, socket, tls, limits })
     }
 
-    /// Answers what comes, until it is drained.
-    pub(super) fn run<S: Serve>(self, service: Arc<S>, drain: Drain) -> JoinHandle<()> {
-        tokio::spawn(listen::run(self.socket, self.tls, self.limits, service, drain))
+    /// Answers what comes on these workers, until it is drained.
+    pub(super) fn run<S: Serve>(
+        self,
+        workers: Workers,
+        service: Arc<S>,
+        drain: Drain,
+    ) -> JoinHandle<()> {
+        let Bound { socket, tls, limits, .. } = self;
+        tokio::spawn(listen::run_on(workers, socket, tls, limits, service, drain))
     }
 }
 

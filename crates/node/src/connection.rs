@@ -3,7 +3,7 @@
 //! hyper's connection future is not spawned: the task of the request polls it, which saves two
 //! wake-ups a call and lets a dropped request close the connection at once. hyper's channels
 //! between the two halves are polled with a waker that does nothing, because they only ever
-//! become ready while we drive the connection ourselves. Pooling is left to `line`. Invariant: a
+//! become ready while we drive the connection ourselves. Keeping it is left to `connections`. Invariant: a
 //! connection with an unfinished exchange is never used again.
 
 use std::collections::VecDeque;
@@ -18,10 +18,12 @@ use http::{Request, Response};
 use http_body::Body;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::client::conn::http1::{Builder, Connection, SendRequest};
+use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
+use tokio::runtime::{self, Handle};
 use tokio::time::Sleep;
 
+use crate::connections::Counted;
 use crate::digest::Session;
 use crate::says::Refusal;
 use crate::stream::{Progress, Socket, Stream};
@@ -32,9 +34,9 @@ use crate::{Cause, NodeError, Sent};
 const READ_BUFFER: usize = 32 << 10;
 
 /// One HTTP/1.1 connection.
-pub(crate) struct Wire {
+pub(crate) struct Connection {
     sender: SendRequest<Full<Bytes>>,
-    connection: Connection<TokioIo<Stream>, Full<Bytes>>,
+    driven: http1::Connection<TokioIo<Stream>, Full<Bytes>>,
     progress: Arc<Progress>,
     /// Fires at the end of the time for a head. Kept over the calls of a connection, because
     /// moving a timer to a later time costs far less than making one.
@@ -42,27 +44,35 @@ pub(crate) struct Wire {
     ended: bool,
     used: bool,
     idle_since: Instant,
+    /// The runtime whose reactor wakes it.
+    home: runtime::Id,
+    _counted: Counted,
     /// The Digest challenge that this connection answers.
     pub(crate) digest: Option<Session>,
 }
 
-impl Wire {
+impl Connection {
     /// Speaks HTTP over an open socket.
-    pub(crate) async fn open(socket: Socket) -> Result<Box<Wire>, NodeError> {
+    pub(crate) async fn open(
+        socket: Socket,
+        counted: Counted,
+    ) -> Result<Box<Connection>, NodeError> {
         let (stream, progress) = Stream::new(socket);
-        let (sender, connection) = Builder::new()
+        let (sender, driven) = http1::Builder::new()
             .max_buf_size(READ_BUFFER)
             .handshake(TokioIo::new(stream))
             .await
             .map_err(|error| NodeError::unsent(Cause::Connect, error))?;
-        Ok(Box::new(Wire {
+        Ok(Box::new(Connection {
             sender,
-            connection,
+            driven,
             progress,
             alarm: Box::pin(tokio::time::sleep(Duration::ZERO)),
             ended: false,
             used: false,
             idle_since: Instant::now(),
+            home: Handle::current().id(),
+            _counted: counted,
             digest: None,
         }))
     }
@@ -70,6 +80,11 @@ impl Wire {
     /// Whether an earlier exchange was made over this connection.
     pub(crate) fn is_reused(&self) -> bool {
         self.used
+    }
+
+    /// The runtime on which it was opened.
+    pub(crate) fn home(&self) -> runtime::Id {
+        self.home
     }
 
     /// When the connection was last found free.
@@ -92,9 +107,9 @@ impl Wire {
         // Not counted against the task's budget: a channel that is not ready for lack of budget
         // would wake the waker that does nothing.
         let mut answer = pin!(tokio::task::unconstrained(self.sender.try_send_request(request)));
-        let (connection, alarm, ended) = (&mut self.connection, &mut self.alarm, &mut self.ended);
+        let (driven, alarm, ended) = (&mut self.driven, &mut self.alarm, &mut self.ended);
         let outcome = poll_fn(|cx| {
-            drive(connection, ended, cx);
+            drive(driven, ended, cx);
             match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
                 Poll::Ready(Ok(response)) => Poll::Ready(Ok(response)),
                 Poll::Ready(Err(error)) => Poll::Ready(Err(Some(error.into_error()))),
@@ -127,7 +142,7 @@ impl Wire {
         if let Poll::Ready(frame) = poll_quietly(body) {
             return Poll::Ready(frame);
         }
-        drive(&mut self.connection, &mut self.ended, cx);
+        drive(&mut self.driven, &mut self.ended, cx);
         poll_quietly(body)
     }
 
@@ -152,7 +167,7 @@ impl Wire {
                 return Immediate::whole(first);
             }
             // The end of a body without a length may be in the buffer already.
-            drive(&mut self.connection, &mut self.ended, &mut quiet);
+            drive(&mut self.driven, &mut self.ended, &mut quiet);
         }
         Immediate::Part(first)
     }
@@ -170,7 +185,7 @@ impl Wire {
     /// Whether the node has neither closed the connection nor sent anything unasked.
     pub(crate) fn is_free(&mut self) -> bool {
         let mut quiet = Context::from_waker(Waker::noop());
-        drive(&mut self.connection, &mut self.ended, &mut quiet);
+        drive(&mut self.driven, &mut self.ended, &mut quiet);
         !self.ended && self.sender.is_ready()
     }
 }
@@ -196,12 +211,12 @@ impl Immediate {
 }
 
 fn drive(
-    connection: &mut Connection<TokioIo<Stream>, Full<Bytes>>,
+    driven: &mut http1::Connection<TokioIo<Stream>, Full<Bytes>>,
     ended: &mut bool,
     cx: &mut Context<'_>,
 ) {
     // An error of the connection reaches the caller by way of the request or the body.
-    if !*ended && Pin::new(connection).poll(cx).is_ready() {
+    if !*ended && Pin::new(driven).poll(cx).is_ready() {
         *ended = true;
     }
 }
