@@ -45,7 +45,7 @@ pub struct NodeConfig {
     #[serde(default)]
     pub slots: Option<usize>,
     /// Answers at once that are still being read although the node has finished building them
-    /// (Core family, monerod); default 200.
+    /// (all but dcrd); default 200.
     #[serde(default)]
     pub open_answers: Option<usize>,
     /// Name to ask for and to check in the certificate, where it is not the host of `url`.

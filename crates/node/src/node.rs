@@ -33,6 +33,9 @@ const DCRD_SLOTS: usize = 8;
 const GETH_SLOTS: usize = 64;
 const MONEROD_SLOTS: usize = 20;
 const PUBLIC_MONEROD_SLOTS: usize = 2;
+/// Connections to a zebrad, below the 100 that jsonrpsee takes unless told otherwise
+/// (`ServerBuilder::max_connections`).
+const ZEBRAD_CONNECTIONS: usize = 96;
 /// Answers at once that are being read without a slot.
 const OPEN_ANSWERS: usize = 200;
 /// Bitcoin Core answers JSON-RPC 2.0 from 28.0 on.
@@ -282,9 +285,11 @@ impl Node {
     }
 
     /// Whether the node builds a whole answer before it sends its head, so that the slot can be
-    /// freed then.
+    /// freed then (decision G15). geth encodes a result into memory before it writes it
+    /// (`rpc/json.go`), zebrad's jsonrpsee makes one string of it; dcrd does too, but counts a client
+    /// until its answer is written (`rpcmaxclients`).
     pub(crate) fn builds_before_sending(&self) -> bool {
-        matches!(self.chain.dialect, Dialect::Core | Dialect::LegacyCore | Dialect::Monerod)
+        self.chain.dialect != Dialect::Dcrd
     }
 
     /// Whether it is said to publish the hashes of blocks and transactions by ZMQ.
@@ -325,7 +330,11 @@ fn caps(dialect: Dialect, config: &NodeConfig, address: &Address) -> GateCaps {
         Dialect::Monerod if address.is_private() => MONEROD_SLOTS,
         Dialect::Monerod => PUBLIC_MONEROD_SLOTS,
     });
-    // monerod counts connections, and an answer that is still being read holds one.
-    let connections = (dialect == Dialect::Monerod).then_some(slots);
+    // These count connections, and an answer that is still being read holds one.
+    let connections = match dialect {
+        Dialect::Monerod => Some(slots),
+        Dialect::Zebrad => Some(ZEBRAD_CONNECTIONS),
+        Dialect::Core | Dialect::LegacyCore | Dialect::Dcrd | Dialect::Geth => None,
+    };
     GateCaps::new(slots, config.open_answers.unwrap_or(OPEN_ANSWERS), connections)
 }
