@@ -23,11 +23,7 @@ const DOCUMENTS: [Document; 3] = [
         paths: &ACCOUNTS,
         schemas: explorer::interface::account_schemas,
     },
-    Document {
-        name: "explorer-rings",
-        paths: &RINGS,
-        schemas: explorer::interface::ring_schemas,
-    },
+    Document { name: "explorer-rings", paths: &RINGS, schemas: explorer::interface::ring_schemas },
 ];
 
 /// The paths of the account family.
