@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says with a panic what went wrong")]
 
 mod forged;
+mod live;
 mod outage;
 mod outputs;
 mod recorded;
