@@ -24,6 +24,7 @@ mod recording;
 mod starting;
 mod stub;
 mod stub_accounts;
+mod zebrad;
 
 pub use anvil::Anvil;
 pub use call::{CallError, call};
@@ -41,3 +42,4 @@ pub use process::{Process, StartError, cpu_micros, rss_bytes};
 pub use recording::{Recording, expected};
 pub use stub::{Misfit, StubNode, StubOptions};
 pub use stub_accounts::{AccountBlock, AccountChain, Distortion, StubAccounts};
+pub use zebrad::Zebrad;

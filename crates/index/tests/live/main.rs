@@ -16,3 +16,4 @@ mod spoilt;
 mod truth;
 mod walk;
 mod whale;
+mod zebrad;
