@@ -15,6 +15,9 @@ mod node;
 mod sums;
 mod walk;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 
 use super::schema::{META, META_TIP, TABLES};
