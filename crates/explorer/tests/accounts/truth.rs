@@ -21,9 +21,32 @@ pub async fn tip(node: &str) -> String {
     block["hash"].as_str().unwrap().to_owned()
 }
 
+/// Waits until the explorer is at the node's tip, whole and traced, and stays there: a node may mine
+/// once more when all seems done, as one that took blocks back does.
+async fn settled(rig: &Rig, node: &str, what: &str) {
+    let (mut calm, mut told) = (0, String::new());
+    for _ in 0..6000 {
+        let hash = tip(node).await;
+        let view = rig.index.view();
+        let whole = view.as_ref().is_some_and(|view| {
+            let coverage = view.coverage(Tier::Any).unwrap();
+            view.tip().hash.to_string() == hash && coverage.complete && coverage.traces
+        });
+        let whole = whole && rig.index.standing().in_sync;
+        calm = if whole && told == hash { calm + 1 } else { 0 };
+        told = hash;
+        if calm == 20 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let coverage = rig.index.view().map(|view| view.coverage(Tier::Any).unwrap());
+    panic!("{what}: the node is at {told}, {:?}, {coverage:?}", rig.index.standing());
+}
+
 /// The explorer is at the node's tip, whole and traced, and has every balance that the node has.
 pub async fn hold(rig: &Rig, node: &str, what: &str) {
-    rig.whole_at(&tip(node).await).await;
+    settled(rig, node, what).await;
     let book = Book::of(rig).await;
     let mut checked = 0;
     for address in book.addresses() {
