@@ -20,7 +20,7 @@ use crate::heights::Heights;
 use crate::identity::no_index;
 use crate::row_difference::{RowDifference, every_row, first_difference};
 use crate::row_sums::RowSums;
-use crate::{Identity, IndexError, ReadError};
+use crate::{Identity, IndexError, ReadError, folder};
 
 /// An index on disk.
 pub struct Store {
@@ -46,7 +46,7 @@ impl Store {
         memory: &Memory,
     ) -> Result<Store, IndexError> {
         let wanted = wanted(dir, chain, network)?;
-        let db = Arc::new(Db::open(dir, &TABLES, memory)?);
+        let db = folder::open(dir, &wanted, &TABLES, memory)?;
         wanted.claim(&db, |_| Ok(()))?;
         Store::on(db, chain, network)
     }
@@ -63,8 +63,7 @@ impl Store {
         memory: &Memory,
     ) -> Result<Store, IndexError> {
         let wanted = wanted(dir, chain, network)?;
-        let db = Arc::new(Db::open_read_only(dir, &TABLES, memory)?);
-        wanted.check_store(&db)?;
+        let db = folder::open_read_only(dir, &wanted, &TABLES, memory)?;
         Store::on(db, chain, network)
     }
 
@@ -99,9 +98,7 @@ impl Store {
 
     /// Whether a process has the index in a folder open, be it this one.
     pub fn is_open(dir: &Path) -> bool {
-        let memory = Memory::new(8 << 20, 8 << 20);
-        dir.join("CURRENT").exists()
-            && matches!(Db::open(dir, &TABLES, &memory).err(), Some(IndexError::InUse { .. }))
+        folder::is_open(dir, &TABLES)
     }
 
     fn load_heights(&mut self) -> Result<(), IndexError> {
@@ -297,9 +294,7 @@ fn wanted(
     if chain.family != Family::Ring {
         return Err(no_index(dir, chain));
     }
-    let wanted = Identity::new(chain, network);
-    wanted.check_tables(dir, &TABLES)?;
-    Ok(wanted)
+    Ok(Identity::new(chain, network))
 }
 
 /// A block that does not follow; its hash is told in the order in which it is shown.
