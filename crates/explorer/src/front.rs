@@ -13,7 +13,7 @@ use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use index::ChainIndex;
 use listen::{Cors, InFlight, RequestBody, Visit};
-use meter::{Caller, Permit, Service, Standing};
+use meter::{Caller, Permit, Remains, Service};
 
 use crate::account;
 use crate::answer::Question;
@@ -192,14 +192,14 @@ fn is_charged(reason: Reason) -> bool {
     reason == Reason::UpstreamTimeout || !(status.is_server_error() || is_busy)
 }
 
-/// The standing to show, if the answer is a charged one.
-fn standing(hold: &Hold) -> Option<Standing> {
-    hold.permit.as_ref().map(|permit| *permit.standing())
+/// What is left to the caller, to be shown if the answer is a charged one.
+fn remains(hold: &Hold) -> Option<Remains> {
+    hold.permit.as_ref().map(|permit| *permit.remains())
 }
 
 async fn answer(answered: Answered, parts: &Parts, state: &State) -> Response<Body> {
     let Answered { tagged: Tagged { content, tag }, hold, account } = answered;
-    let standing = standing(&hold);
+    let remains = remains(&hold);
     let may_be_kept = parts.method != Method::POST;
     let (status, body, coding) = match content {
         _ if may_be_kept && head::has(&parts.headers, &tag) => {
@@ -221,8 +221,8 @@ async fn answer(answered: Answered, parts: &Parts, state: &State) -> Response<Bo
     if !may_be_kept {
         head::not_kept(response.headers_mut());
     }
-    if let Some(standing) = standing {
-        standing.show(response.headers_mut());
+    if let Some(remains) = remains {
+        remains.show(response.headers_mut());
     }
     response
 }
@@ -233,15 +233,15 @@ fn refuse(explorer: &Explorer, visit: &mut Visit, refused: Refused) -> Response<
     visit.reason = Some(reason.label());
     explorer.metrics().refusal(reason);
     let status = reason.status();
-    let standing = standing(&hold);
+    let remains = remains(&hold);
     let mut response = Response::new(Body::new(refusal.body(), hold));
     *response.status_mut() = status;
     head::refused(response.headers_mut(), retry_after_secs);
     if !is_charged(reason) {
         visit.units = 0;
     }
-    if let Some(standing) = standing.filter(|_| is_charged(reason)) {
-        standing.show(response.headers_mut());
+    if let Some(remains) = remains.filter(|_| is_charged(reason)) {
+        remains.show(response.headers_mut());
     }
     response
 }

@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use http::HeaderMap;
 use listen::{RequestBody, Visit};
-use meter::{Caller, Denial, Permit, Place, Standing};
+use meter::{Caller, Denial, Permit, Place, Remains};
 use node::Weight;
 
 use crate::answer::Expect;
@@ -91,13 +91,13 @@ impl<'a> Desk<'a> {
         let body = call.body();
         self.fits(&body).map_err(|refusal| Refused::saying(refusal, echo))?;
         let admitted = self.admit(1, 1, &mut hold).await;
-        let standing = admitted.map_err(|refusal| Refused::saying(refusal, echo))?;
+        let remains = admitted.map_err(|refusal| Refused::saying(refusal, echo))?;
         self.count(&call);
         match self.fetch(&call, body, &hold).await {
             Ok((opened, recalled)) => {
                 let around = if call.method.path { wrapping(&call) } else { Default::default() };
                 let body = Body::relay(opened, around.0, around.1, hold);
-                Ok(Answered { body, standing, recalled })
+                Ok(Answered { body, remains, recalled })
             }
             Err(failure) => Err(self.fail(failure, 1, hold, echo)),
         }
@@ -129,7 +129,7 @@ impl<'a> Desk<'a> {
             batch.calls.iter().try_for_each(|call| self.fits(&call.body()))?;
         }
         let units = batch.calls.len() as u32;
-        let standing = self.admit(count as u32, units, &mut hold).await?;
+        let remains = self.admit(count as u32, units, &mut hold).await?;
         batch.calls.iter().for_each(|call| self.count(call));
         let sends = batch.calls.iter().any(|call| call.method.send);
         let _sending = sends.then(|| self.sending());
@@ -142,7 +142,7 @@ impl<'a> Desk<'a> {
         } else {
             self.whole(&batch, hold).await?
         };
-        Ok(Answered { body, standing, recalled })
+        Ok(Answered { body, remains, recalled })
     }
 
     /// Forwards a batch as one array.
@@ -258,12 +258,12 @@ impl<'a> Desk<'a> {
     }
 
     /// Charges `tokens` and `units`; the permit goes into `hold`.
-    async fn admit(&self, tokens: u32, units: u32, hold: &mut Hold) -> Result<Standing, Refusal> {
+    async fn admit(&self, tokens: u32, units: u32, hold: &mut Hold) -> Result<Remains, Refusal> {
         let permit = self.permit(hold.place.take(), tokens, units).await?;
-        let standing = *permit.standing();
+        let remains = *permit.remains();
         hold.permit = Some(permit);
         hold.units = units;
-        Ok(standing)
+        Ok(remains)
     }
 
     fn count(&self, call: &Call<'_>) {

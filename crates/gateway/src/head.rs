@@ -3,7 +3,7 @@
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use listen::RequestId;
-use meter::Standing;
+use meter::Remains;
 
 use crate::body::Body;
 use crate::metrics::Recalled;
@@ -14,12 +14,12 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// A refusal with status 200, and what is left of the allowance where the call was admitted.
 pub(crate) fn refused_with_ok(
     id: RequestId,
-    standing: Option<&Standing>,
+    remains: Option<&Remains>,
     body: Body,
 ) -> Response<Body> {
     let mut response = refused(id, StatusCode::OK, None, body);
-    if let Some(standing) = standing {
-        standing.show(response.headers_mut());
+    if let Some(remains) = remains {
+        remains.show(response.headers_mut());
     }
     response
 }
@@ -27,7 +27,7 @@ pub(crate) fn refused_with_ok(
 /// An answer with status 200, what is left of the allowance, and how it came if not from a node.
 pub(crate) fn answered(
     id: RequestId,
-    standing: &Standing,
+    remains: &Remains,
     recalled: Option<Recalled>,
     body: Body,
 ) -> Response<Body> {
@@ -35,7 +35,7 @@ pub(crate) fn answered(
     let headers = response.headers_mut();
     headers.reserve(12);
     headers.insert(CONTENT_TYPE, JSON);
-    standing.show(headers);
+    remains.show(headers);
     id.stamp(headers);
     if let Some(how) = recalled {
         headers.insert(X_CACHE, HeaderValue::from_static(how.word()));

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
 use listen::{Cors, RequestBody, Visit};
-use meter::{Service, Standing};
+use meter::{Remains, Service};
 
 use crate::body::{Body, Hold};
 use crate::desk::Desk;
@@ -31,7 +31,7 @@ pub(crate) struct Refused {
 /// An answer on its way out.
 pub(crate) struct Answered {
     pub(crate) body: Body,
-    pub(crate) standing: Standing,
+    pub(crate) remains: Remains,
     /// How it came, if not from a node.
     pub(crate) recalled: Option<Recalled>,
 }
@@ -54,8 +54,8 @@ pub(crate) async fn handle(
         // Boxed: the layers above would otherwise copy a future of some kilobytes each.
         let walk = Box::pin(walk(gateway, &state, &parts, body, peer, &mut visit));
         match walk.await {
-            Ok(Answered { body, standing, recalled }) => {
-                head::answered(visit.id, &standing, recalled, body)
+            Ok(Answered { body, remains, recalled }) => {
+                head::answered(visit.id, &remains, recalled, body)
             }
             Err(refused) => refuse(gateway, &state, &mut visit, refused, &parts),
         }
@@ -142,8 +142,8 @@ fn refuse(
     visit.reason = Some(reason.label());
     gateway.metrics().refusal(reason);
     if of_call && reason.is_of_call() && state.settings.refusals == Refusals::Ok {
-        let standing = hold.permit.as_ref().map(|permit| *permit.standing());
-        return head::refused_with_ok(visit.id, standing.as_ref(), Body::whole(body, hold));
+        let remains = hold.permit.as_ref().map(|permit| *permit.remains());
+        return head::refused_with_ok(visit.id, remains.as_ref(), Body::whole(body, hold));
     }
     let body = Body::whole(body, hold);
     let mut response = head::refused(visit.id, reason.status(), retry_after_secs, body);

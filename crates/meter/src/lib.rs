@@ -29,13 +29,13 @@ mod place;
 mod plan;
 mod postgres;
 mod presented;
+mod remains;
 mod replica;
 mod scope;
 mod seal;
 mod secret;
 mod service;
 mod sqlite;
-mod standing;
 mod storage;
 mod store;
 mod table;
@@ -61,12 +61,12 @@ pub use plan::{
 };
 pub use postgres::{AddressError, PostgresAddress};
 pub use presented::presented_key;
+pub use remains::Remains;
 pub use replica::Replica;
 pub use scope::{ScopeError, Scopes};
 pub use secret::ApiKey;
 pub use service::Service;
 pub use sqlite::sqlite_version;
-pub use standing::Standing;
 pub use storage::Storage;
 pub use store::{
     Account, AccountChange, AccountRef, Bell, ChainName, Changes, CountedRow, Head, Key, KeyChange,

@@ -15,7 +15,7 @@ use crate::bucket::Level;
 use crate::clock::Now;
 use crate::ledger::Ledger;
 use crate::place::Place;
-use crate::standing::Standing;
+use crate::remains::Remains;
 use crate::store::{ChainName, RowName};
 use crate::table::{Allowance, KeyEntry};
 use crate::tally::{MAX_USED, Tally};
@@ -29,7 +29,7 @@ pub struct Permit {
     charge: Charge,
     /// The slot of the charge and its row; `None` if no unit was charged.
     row: Option<(u32, RowName)>,
-    standing: Standing,
+    remains: Remains,
 }
 
 /// Units that are charged, and the day and month they are charged in.
@@ -50,19 +50,19 @@ impl Permit {
         self.ledger.file.take_back(slot, &name, u64::from(units));
         let back = Charge { units, ..self.charge };
         let [month, day, key_day] = back.give_back(self.allowance(), self.key_day());
-        let standing = &mut self.standing;
+        let remains = &mut self.remains;
         for (left, same) in [
-            (&mut standing.monthly_remaining, month),
-            (&mut standing.daily_remaining, day),
-            (&mut standing.key_daily_remaining, key_day),
+            (&mut remains.monthly_remaining, month),
+            (&mut remains.daily_remaining, day),
+            (&mut remains.key_daily_remaining, key_day),
         ] {
             *left = left.map(|left| left + if same { u64::from(units) } else { 0 });
         }
     }
 
     /// What is left to the caller.
-    pub fn standing(&self) -> &Standing {
-        &self.standing
+    pub fn remains(&self) -> &Remains {
+        &self.remains
     }
 
     fn allowance(&self) -> &Allowance {
@@ -120,7 +120,7 @@ pub(crate) fn admit(
         Some((slot, name)) => Some((add(ledger, caller, charge, slot, name)?, name)),
         None => None,
     };
-    let standing = Standing {
+    let remains = Remains {
         limit: caller.plan().requests_per_second,
         remaining: level.remaining,
         reset_secs: level.reset_secs,
@@ -128,7 +128,7 @@ pub(crate) fn admit(
         daily_remaining: left[1],
         key_daily_remaining: left[2],
     };
-    Ok(Permit { ledger: Arc::clone(ledger), place, charge, row, standing })
+    Ok(Permit { ledger: Arc::clone(ledger), place, charge, row, remains })
 }
 
 impl Charge {

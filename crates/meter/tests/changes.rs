@@ -28,7 +28,7 @@ fn every_change_is_in_force_when_the_command_returns() {
     rig.admin.revoke("key_2").unwrap();
     assert_eq!(reason(rig.caller_of(key.reveal(), GATEWAY)), (Reason::KeyRevoked, None));
     // What was counted stays with the account through all of it.
-    assert_eq!(rig.admit(2, 2).unwrap().standing().daily_remaining, Some(0));
+    assert_eq!(rig.admit(2, 2).unwrap().remains().daily_remaining, Some(0));
 }
 
 /// A command that is killed between its change and telling of it: it raises a word that nobody

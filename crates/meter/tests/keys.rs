@@ -176,12 +176,12 @@ fn a_changed_plan_counts_for_the_next_request() {
     rig.admit(5, 5).unwrap();
     assert_eq!(reason(rig.admit(1, 1)).0, Reason::DailyQuota);
     rig.meter().set_plans(plans(PlanConfig { daily: Some(7), ..wide() }));
-    assert_eq!(rig.admit(1, 1).unwrap().standing().daily_remaining, Some(1));
+    assert_eq!(rig.admit(1, 1).unwrap().remains().daily_remaining, Some(1));
     rig.meter().set_plans(plans(PlanConfig { daily: Some(3), ..wide() }));
     assert_eq!(reason(rig.admit(1, 1)).0, Reason::DailyQuota);
-    assert_eq!(rig.admit(1, 0).unwrap().standing().daily_remaining, Some(0));
+    assert_eq!(rig.admit(1, 0).unwrap().remains().daily_remaining, Some(0));
     rig.meter().set_plans(plans(wide()));
-    assert_eq!(rig.admit(1, 1).unwrap().standing().daily_remaining, None);
+    assert_eq!(rig.admit(1, 1).unwrap().remains().daily_remaining, None);
 }
 
 #[test]

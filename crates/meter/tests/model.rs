@@ -124,12 +124,12 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 if let Ok(permit) = result {
                     *model.units.entry((now / 3600, capped)).or_default() += u64::from(units);
                     let left = DAILY.saturating_sub(model.day(now, None));
-                    prop_assert_eq!(permit.standing().daily_remaining, Some(left));
+                    prop_assert_eq!(permit.remains().daily_remaining, Some(left));
                     let left = MONTHLY.saturating_sub(model.month(now));
-                    prop_assert_eq!(permit.standing().monthly_remaining, Some(left));
+                    prop_assert_eq!(permit.remains().monthly_remaining, Some(left));
                     let left = KEY_DAILY.saturating_sub(model.day(now, Some(capped)));
                     let left = capped.then_some(left);
-                    prop_assert_eq!(permit.standing().key_daily_remaining, left);
+                    prop_assert_eq!(permit.remains().key_daily_remaining, left);
                     let (hour, since) = (now / 3600, rig.clock.mono());
                     model.open.push(Open { permit, hour, capped, units, since });
                 }

@@ -102,7 +102,7 @@ fn an_absence_costs_known_keys_nothing_and_no_unit_counts_twice() {
     }
     rig.restart();
     assert_eq!(rig.used().0, 160);
-    assert_eq!(rig.admit(1, 1).unwrap().standing().daily_remaining, Some(839));
+    assert_eq!(rig.admit(1, 1).unwrap().remains().daily_remaining, Some(839));
     // It is the cap that ends it, to the unit.
     rig.admit(839, 839).unwrap();
     assert_eq!(reason(rig.admit(1, 1)).0, Reason::DailyQuota);
@@ -130,11 +130,11 @@ fn one_process_counts_a_service_and_the_next_one_goes_on_with_its_sums() {
     let other = Meter::over(storage, &Service::ALL, rig.plans.clone(), rig.clock.clone()).unwrap();
     let caller = block_on(other.caller(Some(&rig.key), GATEWAY, HOME, None)).unwrap();
     let permit = at_once(other.admit(&caller, btc(), 3, 3)).unwrap();
-    assert_eq!(permit.standing().daily_remaining, Some(1));
+    assert_eq!(permit.remains().daily_remaining, Some(1));
     drop((permit, other));
     // And back: rows of both machines are summed.
     rig.restart();
-    assert_eq!(rig.admit(1, 1).unwrap().standing().daily_remaining, Some(0));
+    assert_eq!(rig.admit(1, 1).unwrap().remains().daily_remaining, Some(0));
     assert_eq!(reason(rig.admit(1, 1)).0, Reason::DailyQuota);
     rig.meter().record().unwrap();
     let replicas = "SELECT count(DISTINCT replica) FROM portolan.usage WHERE service = 'gateway'";
@@ -213,7 +213,7 @@ fn a_store_is_copied_there_and_back_and_counting_goes_on() {
     let caller = block_on(meter.caller(Some(&rig.key), GATEWAY, HOME, None)).unwrap();
     let left = 50_000 - (60 * 8 * 9 * 2 + 5) - 1;
     let permit = at_once(meter.admit(&caller, btc(), 1, 1)).unwrap();
-    assert_eq!(permit.standing().daily_remaining, Some(left));
+    assert_eq!(permit.remains().daily_remaining, Some(left));
 }
 
 #[test]

@@ -59,13 +59,13 @@ fn eight_threads_at_a_cap_of_a_thousand_let_exactly_a_thousand_through() {
 fn across_midnight_remaining_and_retry_after_agree() {
     let rig = Rig::new(PlanConfig { daily: Some(3), ..wide() }, "2026-11-27T23:59:58Z");
     for left in [2, 1, 0] {
-        assert_eq!(rig.admit(1, 1).unwrap().standing().daily_remaining, Some(left));
+        assert_eq!(rig.admit(1, 1).unwrap().remains().daily_remaining, Some(left));
     }
     assert_eq!(reason(rig.admit(1, 1)), (Reason::DailyQuota, Some(2)));
     rig.hands.advance(Duration::from_millis(1500));
     assert_eq!(reason(rig.admit(1, 1)), (Reason::DailyQuota, Some(1)));
     rig.hands.advance(Duration::from_millis(500));
-    assert_eq!(rig.admit(1, 1).unwrap().standing().daily_remaining, Some(2));
+    assert_eq!(rig.admit(1, 1).unwrap().remains().daily_remaining, Some(2));
     assert_eq!(rig.used(), (1, 4, 1));
 }
 
@@ -74,14 +74,14 @@ fn across_the_month_the_longest_wait_comes_first() {
     let lab = PlanConfig { daily: Some(2), monthly: Some(2), ..wide() };
     let rig = Rig::new(lab, "2028-02-28T23:59:00Z");
     let permit = rig.admit(2, 2).unwrap();
-    assert_eq!(permit.standing().monthly_remaining, Some(0));
-    assert_eq!(permit.standing().daily_remaining, Some(0));
+    assert_eq!(permit.remains().monthly_remaining, Some(0));
+    assert_eq!(permit.remains().daily_remaining, Some(0));
     // 2028 has a 29 February.
     assert_eq!(reason(rig.admit(1, 1)), (Reason::MonthlyQuota, Some(60 + 86_400)));
     rig.hands.set_utc(utc("2028-02-29T23:59:59Z"));
     assert_eq!(reason(rig.admit(1, 1)), (Reason::MonthlyQuota, Some(1)));
     rig.hands.set_utc(utc("2028-03-01T00:00:00Z"));
-    assert_eq!(rig.admit(1, 1).unwrap().standing().monthly_remaining, Some(1));
+    assert_eq!(rig.admit(1, 1).unwrap().remains().monthly_remaining, Some(1));
     assert_eq!(rig.used(), (1, 1, 1));
 }
 
@@ -96,17 +96,17 @@ fn a_refund_after_midnight_never_touches_the_new_day() {
     permit.refund(3);
     permit.refund(3);
     let third = rig.admit(1, 1).unwrap();
-    assert_eq!(third.standing().daily_remaining, Some(2));
-    assert_eq!(third.standing().key_daily_remaining, Some(2));
+    assert_eq!(third.remains().daily_remaining, Some(2));
+    assert_eq!(third.remains().key_daily_remaining, Some(2));
     // The month is the same: the refund counts there.
-    assert_eq!(second.standing().monthly_remaining, Some(95));
-    assert_eq!(third.standing().monthly_remaining, Some(97));
+    assert_eq!(second.remains().monthly_remaining, Some(95));
+    assert_eq!(third.remains().monthly_remaining, Some(97));
     assert_eq!(rig.used(), (3, 3, 3));
     // Over the end of the month the refund stays in the month of the charge.
     let mut permit = rig.admit(2, 2).unwrap();
     rig.hands.set_utc(utc("2026-12-01T00:00:00Z"));
     permit.refund(2);
-    assert_eq!(rig.admit(1, 1).unwrap().standing().monthly_remaining, Some(99));
+    assert_eq!(rig.admit(1, 1).unwrap().remains().monthly_remaining, Some(99));
     rig.hands.set_utc(utc("2026-11-30T23:59:59Z"));
     assert_eq!(rig.used(), (3, 3, 3));
 }
@@ -127,13 +127,13 @@ fn a_refund_is_booked_in_the_hour_of_its_charge() {
 }
 
 #[test]
-fn a_refund_in_its_own_day_shows_in_the_standing() {
+fn a_refund_in_its_own_day_shows_in_what_remains() {
     let rig = Rig::new(PlanConfig { daily: Some(10), ..wide() }, NOON);
     let mut permit = rig.admit(4, 4).unwrap();
     permit.refund(1);
-    assert_eq!(permit.standing().daily_remaining, Some(7));
-    assert_eq!(permit.standing().monthly_remaining, None);
-    assert_eq!(rig.admit(1, 1).unwrap().standing().daily_remaining, Some(6));
+    assert_eq!(permit.remains().daily_remaining, Some(7));
+    assert_eq!(permit.remains().monthly_remaining, None);
+    assert_eq!(rig.admit(1, 1).unwrap().remains().daily_remaining, Some(6));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn refused_requests_consume_nothing() {
     let options = KeyOptions { daily_cap: Some(5), ..KeyOptions::default() };
     let rig = Rig::with(lab, NOON, options);
     let first = rig.admit(2, 2).unwrap();
-    assert_eq!(first.standing().remaining, 8);
+    assert_eq!(first.remains().remaining, 8);
     // Daily and key-daily: nothing of a batch that does not fit whole is taken.
     assert_eq!(reason(rig.admit(7, 7)), (Reason::DailyQuota, Some(43_200)));
     assert_eq!(reason(rig.admit(4, 4)), (Reason::KeyDailyQuota, Some(43_200)));
@@ -158,11 +158,11 @@ fn refused_requests_consume_nothing() {
     assert_eq!(reason(rig.admit(8, 1)), (Reason::RateLimited, Some(1)));
     // All of it is as if only the two had come.
     let third = rig.admit(2, 2).unwrap();
-    let standing = third.standing();
-    assert_eq!(standing.remaining, 5);
-    assert_eq!(standing.daily_remaining, Some(1));
-    assert_eq!(standing.key_daily_remaining, Some(0));
-    assert_eq!(standing.monthly_remaining, Some(95));
+    let remains = third.remains();
+    assert_eq!(remains.remaining, 5);
+    assert_eq!(remains.daily_remaining, Some(1));
+    assert_eq!(remains.key_daily_remaining, Some(0));
+    assert_eq!(remains.monthly_remaining, Some(95));
     assert_eq!(rig.used(), (5, 5, 5));
 }
 
@@ -172,9 +172,9 @@ fn a_refused_call_takes_a_token_and_no_unit() {
     let rig = Rig::new(lab, NOON);
     rig.admit(1, 1).unwrap();
     // The quota is used up, but nothing is charged against it.
-    let standing = *rig.admit(1, 0).unwrap().standing();
-    assert_eq!(standing.daily_remaining, Some(0));
-    assert_eq!(standing.remaining, 99_998);
+    let remains = *rig.admit(1, 0).unwrap().remains();
+    assert_eq!(remains.daily_remaining, Some(0));
+    assert_eq!(remains.remaining, 99_998);
     assert_eq!(rig.used(), (1, 1, 1));
     let mut permit = rig.admit(1, 0).unwrap();
     permit.refund(1);
@@ -185,11 +185,11 @@ fn a_refused_call_takes_a_token_and_no_unit() {
 fn a_full_batch_above_the_burst_is_a_debt() {
     let starter = PlanConfig { requests_per_second: 15, ..PlanConfig::default() };
     let rig = Rig::new(starter, NOON);
-    let standing = *rig.admit(20, 20).unwrap().standing();
-    assert_eq!((standing.limit, standing.remaining, standing.reset_secs), (15, 0, 2));
+    let remains = *rig.admit(20, 20).unwrap().remains();
+    assert_eq!((remains.limit, remains.remaining, remains.reset_secs), (15, 0, 2));
     assert_eq!(reason(rig.admit(1, 1)), (Reason::RateLimited, Some(1)));
     rig.hands.advance(Duration::from_secs(1));
-    assert_eq!(rig.admit(1, 1).unwrap().standing().remaining, 9);
+    assert_eq!(rig.admit(1, 1).unwrap().remains().remaining, 9);
 }
 
 #[test]
@@ -220,13 +220,13 @@ fn the_allowance_is_the_accounts_and_per_service() {
     // Another key of the account shares the day, not the cap.
     let caller = rig.caller_of(other.key.reveal(), GATEWAY).unwrap();
     let permit = at_once(rig.meter().admit(&caller, btc(), 6, 6)).unwrap();
-    assert_eq!(permit.standing().daily_remaining, Some(0));
-    assert_eq!(permit.standing().key_daily_remaining, None);
+    assert_eq!(permit.remains().daily_remaining, Some(0));
+    assert_eq!(permit.remains().key_daily_remaining, None);
     // The explorer knows neither the cap nor what the gateway used.
     let explorer = rig.caller_of(&rig.key, EXPLORER).unwrap();
     let permit = at_once(rig.meter().admit(&explorer, btc(), 9, 9)).unwrap();
-    assert_eq!(permit.standing().daily_remaining, Some(1));
-    assert_eq!(permit.standing().key_daily_remaining, None);
+    assert_eq!(permit.remains().daily_remaining, Some(1));
+    assert_eq!(permit.remains().key_daily_remaining, None);
     let usage = rig.admin.usage("acme", None).unwrap();
     assert_eq!((usage.gateway.today, usage.explorer.today), (10, 9));
 }
@@ -236,10 +236,10 @@ fn a_cap_set_later_counts_what_the_key_used_before() {
     let rig = Rig::new(wide(), NOON);
     rig.admit(7, 7).unwrap();
     rig.admin.set_cap("key_1", Some(8)).unwrap();
-    assert_eq!(rig.admit(1, 1).unwrap().standing().key_daily_remaining, Some(0));
+    assert_eq!(rig.admit(1, 1).unwrap().remains().key_daily_remaining, Some(0));
     assert_eq!(reason(rig.admit(1, 1)).0, Reason::KeyDailyQuota);
     rig.admin.set_cap("key_1", Some(2)).unwrap();
-    assert_eq!(rig.admit(1, 0).unwrap().standing().key_daily_remaining, Some(0));
+    assert_eq!(rig.admit(1, 0).unwrap().remains().key_daily_remaining, Some(0));
 }
 
 #[test]
@@ -253,10 +253,10 @@ fn counters_come_back_after_a_restart() {
     for _ in 0..3 {
         rig.restart();
         let permit = rig.admit(1, 0).unwrap();
-        let standing = permit.standing();
-        assert_eq!(standing.daily_remaining, Some(7));
-        assert_eq!(standing.key_daily_remaining, Some(7));
-        assert_eq!(standing.monthly_remaining, Some(13));
+        let remains = permit.remains();
+        assert_eq!(remains.daily_remaining, Some(7));
+        assert_eq!(remains.key_daily_remaining, Some(7));
+        assert_eq!(remains.monthly_remaining, Some(13));
     }
     assert_eq!(rig.used(), (3, 7, 3));
 }
@@ -269,20 +269,20 @@ fn a_clock_set_back_or_forward_finds_the_day_as_it_was() {
     rig.hands.set_utc(utc("2026-11-28T12:00:00Z"));
     rig.admit(3, 3).unwrap();
     rig.hands.set_utc(utc("2026-11-27T12:00:00Z"));
-    assert_eq!(rig.admit(1, 1).unwrap().standing().daily_remaining, Some(5));
+    assert_eq!(rig.admit(1, 1).unwrap().remains().daily_remaining, Some(5));
     // Opened with a clock that was never set, then set right.
     rig.hands.set_utc(0);
     rig.restart();
-    assert_eq!(rig.admit(1, 1).unwrap().standing().daily_remaining, Some(9));
+    assert_eq!(rig.admit(1, 1).unwrap().remains().daily_remaining, Some(9));
     rig.hands.set_utc(utc("2026-11-28T13:00:00Z"));
     let permit = rig.admit(1, 1).unwrap();
-    assert_eq!(permit.standing().daily_remaining, Some(6));
-    assert_eq!(permit.standing().monthly_remaining, Some(91));
+    assert_eq!(permit.remains().daily_remaining, Some(6));
+    assert_eq!(permit.remains().monthly_remaining, Some(91));
     drop(permit);
     assert_eq!(rig.used(), (4, 9, 4));
     // And back to a day that only the store knows by now.
     rig.restart();
     rig.hands.set_utc(utc("2026-11-27T23:59:59Z"));
-    assert_eq!(rig.admit(1, 1).unwrap().standing().daily_remaining, Some(4));
+    assert_eq!(rig.admit(1, 1).unwrap().remains().daily_remaining, Some(4));
     assert_eq!(rig.used(), (6, 10, 6));
 }

@@ -11,7 +11,7 @@ const KEY_DAILY: HeaderName = HeaderName::from_static("x-quota-key-daily-remaini
 
 /// What is left to the caller after a request was admitted, for the response headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct Remains {
     /// Burst of the plan.
     pub limit: u32,
     /// Whole tokens left in the bucket after this request, 0 in debt.
@@ -26,7 +26,7 @@ pub struct Standing {
     pub key_daily_remaining: Option<u64>,
 }
 
-impl Standing {
+impl Remains {
     /// Says in an answer's head what is left (decision B9). A quota that is not there has no
     /// header.
     pub fn show(&self, headers: &mut HeaderMap) {
