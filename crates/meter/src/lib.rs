@@ -10,6 +10,7 @@
 //! the page of `ledger.rs`). No unit is admitted beyond a quota.
 
 mod admin;
+mod background;
 mod books;
 mod bucket;
 mod caller;
@@ -19,7 +20,6 @@ mod denial;
 mod engine;
 mod epoch;
 mod folder;
-mod keeper;
 mod ledger;
 mod mapped;
 mod meter;

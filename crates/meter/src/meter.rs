@@ -11,8 +11,8 @@ use std::sync::Arc;
 use chain::Chain;
 use tokio::sync::Mutex;
 
+use crate::background::Background;
 use crate::engine::Engine;
-use crate::keeper::Keeper;
 use crate::ledger::Ledger;
 use crate::permit::{Asked, admit};
 use crate::place::Place;
@@ -27,7 +27,7 @@ use crate::{Caller, Clock, Denial, Now, OpenError, Permit, Plans, Reason, Servic
 /// Keys, plans and counters of the services that this process serves.
 pub struct Meter {
     // First, so that it has ended when the last rows are recorded.
-    keeper: Option<Keeper>,
+    background: Option<Background>,
     engine: Arc<Engine>,
     throttle: Throttle,
     nothing: Arc<Offer>,
@@ -63,10 +63,10 @@ impl Meter {
         }
         let engine = Arc::new(Engine::new(clock, store, Table::new(plans), ledgers));
         engine.catch_up()?;
-        let keeper = Keeper::start(Arc::clone(&engine))
+        let background = Background::start(Arc::clone(&engine))
             .map_err(|source| OpenError::File { path: folder.path().to_owned(), source })?;
         Ok(Arc::new(Meter {
-            keeper: Some(keeper),
+            background: Some(background),
             engine,
             throttle: Throttle::default(),
             nothing: Offer::nothing(),
@@ -248,7 +248,7 @@ impl Meter {
 
 impl Drop for Meter {
     fn drop(&mut self) {
-        drop(self.keeper.take());
+        drop(self.background.take());
         if let Err(error) = self.record() {
             tracing::error!(%error, "usage cannot be recorded; it is kept in the usage files");
         }

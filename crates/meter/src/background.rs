@@ -30,24 +30,24 @@ enum Word {
 
 /// The running threads; dropping it ends them.
 #[derive(Debug)]
-pub(crate) struct Keeper(Vec<(Sender<Word>, JoinHandle<()>)>);
+pub(crate) struct Background(Vec<(Sender<Word>, JoinHandle<()>)>);
 
-impl Keeper {
-    pub(crate) fn start(engine: Arc<Engine>) -> io::Result<Keeper> {
-        let mut keeper = Keeper(Vec::new());
+impl Background {
+    pub(crate) fn start(engine: Arc<Engine>) -> io::Result<Background> {
+        let mut background = Background(Vec::new());
         let synced = Arc::clone(&engine);
-        keeper.spawn("meter-sync", move |words| {
+        background.spawn("meter-sync", move |words| {
             while words.recv_timeout(SYNC) == Err(RecvTimeoutError::Timeout) {
                 synced.sync();
             }
         })?;
         let kept = Arc::clone(&engine);
-        let words = keeper.spawn("meter", move |words| keep(&kept, &words))?;
+        let words = background.spawn("meter", move |words| keep(&kept, &words))?;
         // Nobody is left to tell once the thread has ended.
         engine.store.on_change(Bell::new(move || {
             let _ = words.send(Word::Changed);
         }));
-        Ok(keeper)
+        Ok(background)
     }
 
     fn spawn(
@@ -98,7 +98,7 @@ fn turn(engine: &Engine, polls: u32) {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Background {
     fn drop(&mut self) {
         for (tell, _) in &self.0 {
             // One that has ended already cannot be told.
