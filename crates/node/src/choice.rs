@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use crate::Unusable;
-use crate::health::Standing;
+use crate::health::Verdict;
 use crate::node::Node;
 
-/// Standings of nodes that may be chosen.
-const USABLE: [Standing; 3] = [Standing::Unprobed, Standing::Ready, Standing::Refused];
+/// Verdicts on nodes that may be chosen.
+const USABLE: [Verdict; 3] = [Verdict::Unprobed, Verdict::Ready, Verdict::Refused];
 
 /// The nodes that a call was sent to already.
 #[derive(Clone, Debug, Default)]
@@ -46,8 +46,8 @@ pub(crate) fn choose(
     max_lag: u64,
     turn: usize,
 ) -> Result<Arc<Node>, Unusable> {
-    let usable = |node: &&Arc<Node>| USABLE.contains(&node.health.standing());
-    let refuses = |node: &Node| node.health.standing() == Standing::Refused;
+    let usable = |node: &&Arc<Node>| USABLE.contains(&node.health.verdict());
+    let refuses = |node: &Node| node.health.verdict() == Verdict::Refused;
     let best_height = nodes.iter().filter(usable).filter_map(|node| node.height()).max();
     let lags = |node: &Node| match (node.height(), best_height) {
         (Some(height), Some(best)) => height.saturating_add(max_lag) < best,
@@ -64,11 +64,11 @@ pub(crate) fn choose(
 }
 
 fn reason(nodes: &[Arc<Node>], tried: &Tried) -> Unusable {
-    let any = |wanted: &[Standing]| nodes.iter().any(|n| wanted.contains(&n.health.standing()));
+    let any = |wanted: &[Verdict]| nodes.iter().any(|n| wanted.contains(&n.health.verdict()));
     if any(&USABLE) {
         return Unusable::NoneLeft;
     }
-    match any(&[Standing::Syncing]) {
+    match any(&[Verdict::Syncing]) {
         true => Unusable::Syncing,
         false if tried.is_empty() => Unusable::Unavailable,
         false => Unusable::NoneLeft,

@@ -17,7 +17,7 @@ const NO_HEIGHT: u64 = u64::MAX;
 
 /// What the probes make of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Verdict {
     /// No probe understood the node yet; it counts as usable.
     Unprobed,
     /// The right chain, and synced.
@@ -31,15 +31,10 @@ pub enum Standing {
     Refused,
 }
 
-impl Standing {
-    fn from_byte(byte: u8) -> Standing {
-        [
-            Standing::Unprobed,
-            Standing::Ready,
-            Standing::Syncing,
-            Standing::Foreign,
-            Standing::Refused,
-        ][usize::from(byte.min(4))]
+impl Verdict {
+    fn from_byte(byte: u8) -> Verdict {
+        [Verdict::Unprobed, Verdict::Ready, Verdict::Syncing, Verdict::Foreign, Verdict::Refused]
+            [usize::from(byte.min(4))]
     }
 }
 
@@ -60,7 +55,7 @@ pub(crate) struct Facts {
 pub(crate) struct Health {
     born: Instant,
     ejection: Ejection,
-    standing: AtomicU8,
+    verdict: AtomicU8,
     height: AtomicU64,
     /// How often the tip was seen or said to be another one.
     tip_changes: AtomicU64,
@@ -85,7 +80,7 @@ impl Health {
         Arc::new(Health {
             born: Instant::now(),
             ejection,
-            standing: AtomicU8::new(Standing::Unprobed as u8),
+            verdict: AtomicU8::new(Verdict::Unprobed as u8),
             height: AtomicU64::new(NO_HEIGHT),
             tip_changes: AtomicU64::new(0),
             version_number: AtomicU64::new(0),
@@ -101,8 +96,8 @@ impl Health {
         })
     }
 
-    pub(crate) fn standing(&self) -> Standing {
-        Standing::from_byte(self.standing.load(Relaxed))
+    pub(crate) fn verdict(&self) -> Verdict {
+        Verdict::from_byte(self.verdict.load(Relaxed))
     }
 
     /// Height of the best block that the last understood probe saw.
@@ -123,8 +118,8 @@ impl Health {
         change(Arc::make_mut(&mut self.lock()));
     }
 
-    pub(crate) fn set_standing(&self, standing: Standing) {
-        self.standing.store(standing as u8, Relaxed);
+    pub(crate) fn set_verdict(&self, verdict: Verdict) {
+        self.verdict.store(verdict as u8, Relaxed);
     }
 
     pub(crate) fn set_height(&self, height: u64) {

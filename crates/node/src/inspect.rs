@@ -16,7 +16,7 @@ use http::StatusCode;
 use crate::ids::Ids;
 use crate::node::{Node, Route};
 use crate::probe::probe;
-use crate::{CallError, Cause, NodeError, NodeState, Standing};
+use crate::{CallError, Cause, NodeError, NodeState, Verdict};
 
 mod advice;
 mod agreement;
@@ -75,9 +75,8 @@ pub async fn inspect(node: &Arc<Node>) -> Inspection {
         return inspection;
     }
     inspection.advice = reach::unread_file(node);
-    inspection.advice.extend(advice::by_standing(node, &state));
-    if matches!(state.standing, Standing::Ready | Standing::Syncing) && state.identity == Some(true)
-    {
+    inspection.advice.extend(advice::by_verdict(node, &state));
+    if matches!(state.verdict, Verdict::Ready | Verdict::Syncing) && state.identity == Some(true) {
         inspection.offers = offers(node).await;
         inspection.advice.extend(settings::advice(node).await);
         inspection.advice.extend(advice::by_missing(node, &inspection));

@@ -44,7 +44,7 @@ pub use choice::Tried;
 pub use config::{Auth, Ejection, NodeConfig, PoolConfig, Timeouts};
 pub use error::{Busy, CallError, Cause, NodeError, PoolError, RpcError, Sent, Unusable};
 pub use gate::{Lease, Weight};
-pub use health::Standing;
+pub use health::Verdict;
 pub use ids::{CallId, Ids};
 pub use inspect::{Disagreement, Inspection, Offer, disagreements, inspect};
 pub use node::{Node, Route};

@@ -271,7 +271,7 @@ impl Node {
             host: self.host().to_owned(),
             reachable: facts.reachable,
             probed: *self.health.probed.borrow(),
-            standing: self.health.standing(),
+            verdict: self.health.verdict(),
             height: self.health.height(),
             version: facts.version.clone(),
             identity: facts.identity,

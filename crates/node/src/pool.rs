@@ -17,7 +17,7 @@ use tokio::task::AbortHandle;
 use crate::choice::{Tried, choose};
 use crate::flow::Flows;
 use crate::node::Node;
-use crate::{NodeState, PoolConfig, PoolError, Standing, Unusable, probe, zmq};
+use crate::{NodeState, PoolConfig, PoolError, Unusable, Verdict, probe, zmq};
 
 /// The nodes of one chain.
 pub struct Pool {
@@ -126,7 +126,7 @@ impl Pool {
     /// The greatest height that a probe saw on a node of the right chain.
     pub fn tip(&self) -> Option<u64> {
         let set = self.set.load();
-        let right = set.nodes.iter().filter(|node| node.health.standing() != Standing::Foreign);
+        let right = set.nodes.iter().filter(|node| node.health.verdict() != Verdict::Foreign);
         right.filter_map(|node| node.height()).max()
     }
 
@@ -162,7 +162,7 @@ impl Pool {
             return None;
         }
         Some(match () {
-            () if any(|state| state.standing == Standing::Refused) => {
+            () if any(|state| state.verdict == Verdict::Refused) => {
                 "nothing can be read from its node: it refuses us"
             }
             () if any(|state| state.word() == "syncing") => {
@@ -171,7 +171,7 @@ impl Pool {
             () if any(|state| state.reachable == Some(false)) => {
                 "nothing can be read from its node: it cannot be reached"
             }
-            () if any(|state| state.standing == Standing::Foreign) => {
+            () if any(|state| state.verdict == Verdict::Foreign) => {
                 "nothing can be read from its node: it is one of another chain"
             }
             () => "nothing can be read from its node: it was not heard yet",

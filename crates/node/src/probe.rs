@@ -10,7 +10,7 @@ use std::time::Duration;
 use chain::Dialect;
 use serde::de::DeserializeOwned;
 
-use crate::health::{Health, Standing};
+use crate::health::{Health, Verdict};
 use crate::node::Node;
 use crate::says::Refusal;
 use crate::{CallError, Cause, NodeState, Sent};
@@ -186,7 +186,7 @@ fn note_sight(
     });
     let Some(tip) = tip else {
         let warming = note.as_deref() == Some("the node is warming up");
-        health.set_standing(if warming { Standing::Syncing } else { Standing::Unprobed });
+        health.set_verdict(if warming { Verdict::Syncing } else { Verdict::Unprobed });
         health.forget_height();
         return false;
     };
@@ -195,11 +195,11 @@ fn note_sight(
         note_identity(health, identity);
     }
     let right = health.facts().identity;
-    health.set_standing(match right {
-        Some(false) => Standing::Foreign,
-        None if asked_identity => Standing::Unprobed,
-        _ if tip.syncing => Standing::Syncing,
-        _ => Standing::Ready,
+    health.set_verdict(match right {
+        Some(false) => Verdict::Foreign,
+        None if asked_identity => Verdict::Unprobed,
+        _ if tip.syncing => Verdict::Syncing,
+        _ => Verdict::Ready,
     });
     right == Some(true)
 }
@@ -234,9 +234,9 @@ fn note_failure(node: &Node, error: &CallError) {
         && !failed.reused_connection;
     let refused = hung_up || failed.cause == Cause::Unauthorized;
     if refused {
-        health.set_standing(Standing::Refused);
-    } else if health.standing() == Standing::Refused {
-        health.set_standing(Standing::Unprobed);
+        health.set_verdict(Verdict::Refused);
+    } else if health.verdict() == Verdict::Refused {
+        health.set_verdict(Verdict::Unprobed);
     }
     health.change_facts(|facts| {
         // Whoever does not speak our language is not there for us.

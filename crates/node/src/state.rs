@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing in here is a secret; of the URL only host and port are shown.
 
-use crate::Standing;
+use crate::Verdict;
 
 /// What is known of a node.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +14,7 @@ pub struct NodeState {
     /// Whether a first probe came to its end, whichever way.
     pub probed: bool,
     /// What the probes make of it.
-    pub standing: Standing,
+    pub verdict: Verdict,
     /// Height of its best block.
     pub height: Option<u64>,
     /// What it calls itself.
@@ -42,19 +42,19 @@ impl NodeState {
 
     /// Whether it is syncing or warming up.
     pub fn syncing(&self) -> bool {
-        self.standing == Standing::Syncing
+        self.verdict == Verdict::Syncing
     }
 
     /// What it is in one word, as readiness, logs and commands say it.
     pub fn word(&self) -> &'static str {
-        match self.standing {
-            Standing::Foreign => "wrong chain",
-            Standing::Refused => "refused",
+        match self.verdict {
+            Verdict::Foreign => "wrong chain",
+            Verdict::Refused => "refused",
             _ if self.reachable == Some(false) => "unreachable",
-            Standing::Syncing => "syncing",
+            Verdict::Syncing => "syncing",
             _ if self.ejected => "ejected",
-            Standing::Ready => "ready",
-            Standing::Unprobed => "unprobed",
+            Verdict::Ready => "ready",
+            Verdict::Unprobed => "unprobed",
         }
     }
 
@@ -65,6 +65,6 @@ impl NodeState {
 
     /// Whether calls may go to it.
     pub fn usable(&self) -> bool {
-        matches!(self.standing, Standing::Unprobed | Standing::Ready)
+        matches!(self.verdict, Verdict::Unprobed | Verdict::Ready)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use node::{Ejection, NodeConfig, Pool, PoolConfig, PoolError, Standing, Tried, Unusable, Weight};
+use node::{Ejection, NodeConfig, Pool, PoolConfig, PoolError, Tried, Unusable, Verdict, Weight};
 use scripted::*;
 
 /// A node of Bitcoin's regtest that can be told its height, and to die on customers or on all.
@@ -140,7 +140,7 @@ async fn calls_that_fail_eject_a_node_whose_probes_do_not() {
         assert_eq!(outcome.is_err(), node.host() == a.address.to_string());
     }
     assert!(pool.states()[0].ejected && !pool.states()[1].ejected);
-    assert_eq!(pool.states()[0].standing, Standing::Ready);
+    assert_eq!(pool.states()[0].verdict, Verdict::Ready);
 }
 
 #[tokio::test]

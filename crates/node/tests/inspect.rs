@@ -3,7 +3,7 @@
 
 mod scripted;
 
-use node::{Auth, Inspection, NodeConfig, Secret, Standing, Tried, inspect};
+use node::{Auth, Inspection, NodeConfig, Secret, Tried, Verdict, inspect};
 use scripted::*;
 
 async fn inspected<F>(slug: &str, network: &str, answer: F) -> (Scripted, Inspection)
@@ -52,7 +52,7 @@ fn litecoind(method: &str, heard: &Heard) -> Vec<u8> {
 #[tokio::test]
 async fn help_tells_which_methods_are_there() {
     let (_server, found) = inspected("ltc", "regtest", litecoind).await;
-    assert_eq!((found.state.standing, found.state.identity), (Standing::Ready, Some(true)));
+    assert_eq!((found.state.verdict, found.state.identity), (Verdict::Ready, Some(true)));
     assert_eq!(found.missing().collect::<Vec<_>>(), ["joinpsbts"]);
     assert_eq!(found.offers.len(), chain::find("ltc").unwrap().methods().len());
     assert!(found.advice.iter().any(|advice| advice.contains("txindex=1")), "{:?}", found.advice);
@@ -187,7 +187,7 @@ async fn expired_release_is_told() {
 #[tokio::test]
 async fn wrong_chain_is_told() {
     let (_server, found) = inspected("doge", "regtest", litecoind).await;
-    assert_eq!(found.state.standing, Standing::Foreign);
+    assert_eq!(found.state.verdict, Verdict::Foreign);
     assert!(found.advice[0].contains("Dogecoin"), "{:?}", found.advice);
 }
 
@@ -221,7 +221,7 @@ async fn live_monerod_with_digest_is_understood() {
     let pool = pool("xmr", "regtest", vec![config]);
     let node = pool.pick(&Tried::new()).unwrap();
     let found = inspect(&node).await;
-    assert_eq!((found.state.standing, found.state.height), (Standing::Ready, Some(3)), "{found:?}");
+    assert_eq!((found.state.verdict, found.state.height), (Verdict::Ready, Some(3)), "{found:?}");
     assert!(!found.offers.is_empty() && found.missing().next().is_none(), "{found:?}");
     assert_eq!(node.state().idle_connections, 1);
     // Many calls over a few connections, each with its own nonce.
@@ -249,7 +249,7 @@ async fn live_litecoind_with_a_cookie_is_understood() {
     let pool = pool("ltc", "regtest", vec![config]);
     let node = pool.pick(&Tried::new()).unwrap();
     let found = inspect(&node).await;
-    assert_eq!((found.state.standing, found.state.height), (Standing::Ready, Some(3)), "{found:?}");
+    assert_eq!((found.state.verdict, found.state.height), (Verdict::Ready, Some(3)), "{found:?}");
     assert!(!found.offers.is_empty() && found.missing().next().is_none(), "{found:?}");
     assert_eq!(node.state().idle_connections, 1);
 }

@@ -6,7 +6,7 @@ mod scripted;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use node::{NodeConfig, NodeState, Pool, Standing, Tried, Unusable, Weight};
+use node::{NodeConfig, NodeState, Pool, Tried, Unusable, Verdict, Weight};
 use scripted::*;
 
 /// A pool of one node that answers by method, probed once.
@@ -64,7 +64,7 @@ async fn core_family_is_recognised() {
         let (_server, pool, state) =
             probed(slug, "regtest", move |method, heard| core(slug, "regtest", method, heard))
                 .await;
-        assert_eq!((state.standing, state.identity), (Standing::Ready, Some(true)), "{slug}");
+        assert_eq!((state.verdict, state.identity), (Verdict::Ready, Some(true)), "{slug}");
         assert_eq!((state.height, state.reachable), (Some(1000), Some(true)));
         assert!(state.version.unwrap().starts_with('/') && state.note.is_none());
         assert_eq!(pool.tip(), Some(1000));
@@ -87,7 +87,7 @@ async fn old_core_does_not_speak_v2() {
 async fn wrong_genesis_takes_out_even_the_last_node() {
     let (_server, pool, state) =
         probed("ltc", "mainnet", |method, heard| core("btc", "mainnet", method, heard)).await;
-    assert_eq!((state.standing, state.identity), (Standing::Foreign, Some(false)));
+    assert_eq!((state.verdict, state.identity), (Verdict::Foreign, Some(false)));
     assert!(state.note.unwrap().contains("genesis"));
     assert_eq!(pool.pick(&Tried::new()).unwrap_err(), Unusable::Unavailable);
     assert_eq!(pool.tip(), None);
@@ -96,7 +96,7 @@ async fn wrong_genesis_takes_out_even_the_last_node() {
 #[tokio::test]
 async fn fork_block_tells_chains_with_one_genesis_apart() {
     // Below the fork nobody can tell; above it a btc node is no bch node.
-    for (height, standing) in [(1000, Standing::Ready), (900_000, Standing::Foreign)] {
+    for (height, verdict) in [(1000, Verdict::Ready), (900_000, Verdict::Foreign)] {
         let (_server, _pool, state) = probed("bch", "mainnet", move |method, heard| match method {
             "getblockchaininfo" => chain_info(height, height, false),
             "getblockhash" if !heard.text().contains("[0]") => {
@@ -105,14 +105,14 @@ async fn fork_block_tells_chains_with_one_genesis_apart() {
             _ => core("bch", "mainnet", method, heard),
         })
         .await;
-        assert_eq!(state.standing, standing, "{:?}", state.note);
+        assert_eq!(state.verdict, verdict, "{:?}", state.note);
     }
     let (_server, _pool, state) = probed("bch", "mainnet", |method, heard| match method {
         "getblockchaininfo" => chain_info(900_000, 900_000, false),
         _ => core("bch", "mainnet", method, heard),
     })
     .await;
-    assert_eq!(state.standing, Standing::Ready);
+    assert_eq!(state.verdict, Verdict::Ready);
 }
 
 #[tokio::test]
@@ -122,26 +122,26 @@ async fn user_agent_tells_chains_apart_on_test_networks() {
         _ => core("bch", "regtest", method, heard),
     })
     .await;
-    assert_eq!(state.standing, Standing::Foreign);
+    assert_eq!(state.verdict, Verdict::Foreign);
     assert!(state.note.unwrap().contains("Bitcoin ABC"));
 }
 
 #[tokio::test]
 async fn syncing_needs_initial_download_and_headers_above() {
     let cases = [
-        (100, 100, true, Standing::Ready),
-        (100, 200, false, Standing::Ready),
-        (100, 200, true, Standing::Syncing),
+        (100, 100, true, Verdict::Ready),
+        (100, 200, false, Verdict::Ready),
+        (100, 200, true, Verdict::Syncing),
     ];
-    for (blocks, headers, initial, standing) in cases {
+    for (blocks, headers, initial, verdict) in cases {
         let (_server, pool, state) = probed("btc", "mainnet", move |method, heard| match method {
             "getblockchaininfo" => chain_info(blocks, headers, initial),
             _ => core("btc", "mainnet", method, heard),
         })
         .await;
-        assert_eq!(state.standing, standing, "{blocks} {headers} {initial}");
+        assert_eq!(state.verdict, verdict, "{blocks} {headers} {initial}");
         let picked = pool.pick(&Tried::new());
-        assert_eq!(picked.err(), (standing == Standing::Syncing).then_some(Unusable::Syncing));
+        assert_eq!(picked.err(), (verdict == Verdict::Syncing).then_some(Unusable::Syncing));
     }
 }
 
@@ -155,10 +155,10 @@ async fn warming_up_counts_as_syncing_until_it_is_over() {
             false => rpc_error(-28, "Loading block index..."),
         })
         .await;
-    assert_eq!((state.standing, state.reachable), (Standing::Syncing, Some(true)));
+    assert_eq!((state.verdict, state.reachable), (Verdict::Syncing, Some(true)));
     assert_eq!(pool.pick(&Tried::new()).unwrap_err(), Unusable::Syncing);
     warm.store(true, Ordering::SeqCst);
-    until("the node is ready", || pool.states()[0].standing == Standing::Ready).await;
+    until("the node is ready", || pool.states()[0].verdict == Verdict::Ready).await;
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn text_of_an_expired_node_is_kept() {
         rpc_error(-100, "RPC is disabled. This version of Bitcoin Cash Node is old")
     })
     .await;
-    assert_eq!(state.standing, Standing::Unprobed);
+    assert_eq!(state.verdict, Verdict::Unprobed);
     assert!(state.note.unwrap().contains("RPC is disabled"));
     assert!(pool.pick(&Tried::new()).is_ok());
 }
@@ -184,7 +184,7 @@ async fn answers_of_the_wrong_shape_count_as_unprobed() {
         "{\"blocks\":1e400}",
     ] {
         let (_server, pool, state) = probed("btc", "regtest", move |_, _| result(shape)).await;
-        assert_eq!((state.standing, state.height), (Standing::Unprobed, None), "{shape}");
+        assert_eq!((state.verdict, state.height), (Verdict::Unprobed, None), "{shape}");
         assert!(pool.pick(&Tried::new()).is_ok());
     }
     let (_server, pool, state) = probed("btc", "regtest", |method, heard| match method {
@@ -192,10 +192,10 @@ async fn answers_of_the_wrong_shape_count_as_unprobed() {
         _ => core("btc", "regtest", method, heard),
     })
     .await;
-    assert_eq!((state.standing, state.identity), (Standing::Unprobed, None));
+    assert_eq!((state.verdict, state.identity), (Verdict::Unprobed, None));
     assert!(pool.pick(&Tried::new()).is_ok());
     let (_server, _pool, state) = probed("btc", "regtest", |_, _| ok("<html>hello</html>")).await;
-    assert_eq!(state.standing, Standing::Unprobed);
+    assert_eq!(state.verdict, Verdict::Unprobed);
 }
 
 #[tokio::test]
@@ -213,10 +213,10 @@ async fn unreachable_node_counts_as_usable_and_says_why() {
 
 #[tokio::test]
 async fn zebrad_is_recognised() {
-    for (network, estimated, standing) in [
-        ("regtest", 6_655_222, Standing::Ready),
-        ("mainnet", 1_050, Standing::Ready),
-        ("mainnet", 3_000_000, Standing::Syncing),
+    for (network, estimated, verdict) in [
+        ("regtest", 6_655_222, Verdict::Ready),
+        ("mainnet", 1_050, Verdict::Ready),
+        ("mainnet", 3_000_000, Verdict::Syncing),
     ] {
         let (server, _pool, state) = probed("zec", network, move |method, _| match method {
             "getblockchaininfo" => result(&format!(
@@ -227,7 +227,7 @@ async fn zebrad_is_recognised() {
             _ => rpc_error(-32601, "Method not found"),
         })
         .await;
-        assert_eq!(state.standing, standing, "{network} {estimated}: {:?}", state.note);
+        assert_eq!(state.verdict, verdict, "{network} {estimated}: {:?}", state.note);
         assert_eq!(state.version.as_deref(), Some("/Zebra:7.0.0/"));
         assert!(server.heard()[0].text().contains("\"jsonrpc\":\"2.0\""));
     }
@@ -252,7 +252,7 @@ async fn dcrd_is_recognised_over_connections_that_close() {
     pool.start();
     pool.probed().await;
     let state = pool.states().remove(0);
-    assert_eq!((state.standing, state.height), (Standing::Ready, Some(262)), "{:?}", state.note);
+    assert_eq!((state.verdict, state.height), (Verdict::Ready, Some(262)), "{:?}", state.note);
     assert_eq!(state.version.as_deref(), Some("2.2.0-pre"));
 }
 
@@ -261,11 +261,11 @@ async fn geth_is_recognised() {
     let archive =
         "{\"currentBlock\":\"0x1\",\"highestBlock\":\"0x0\",\"stateIndexRemaining\":\"0x1\"}";
     let behind = "{\"currentBlock\":\"0x1\",\"highestBlock\":\"0xff\"}";
-    for (syncing, chain_id, standing) in [
-        ("false", "0x1", Standing::Ready),
-        (archive, "0x1", Standing::Ready),
-        (behind, "0x1", Standing::Syncing),
-        ("false", "0x38", Standing::Foreign),
+    for (syncing, chain_id, verdict) in [
+        ("false", "0x1", Verdict::Ready),
+        (archive, "0x1", Verdict::Ready),
+        (behind, "0x1", Verdict::Syncing),
+        ("false", "0x38", Verdict::Foreign),
     ] {
         let (_server, _pool, state) = probed("eth", "mainnet", move |method, _| match method {
             "eth_blockNumber" => result("\"0x10\""),
@@ -278,7 +278,7 @@ async fn geth_is_recognised() {
             _ => rpc_error(-32601, "no"),
         })
         .await;
-        assert_eq!((state.standing, state.height), (standing, Some(16)), "{syncing} {chain_id}");
+        assert_eq!((state.verdict, state.height), (verdict, Some(16)), "{syncing} {chain_id}");
         assert!(state.version.unwrap().starts_with("Geth/"));
     }
 }
@@ -290,12 +290,12 @@ async fn monerod_is_recognised() {
             "{{\"height\":171,\"target_height\":{target},\"nettype\":\"{nettype}\",\"synchronized\":{synchronized},\"status\":\"OK\",\"version\":\"\"}}"
         ))
     };
-    for (network, nettype, synchronized, target, standing) in [
-        ("regtest", "fakechain", true, 0, Standing::Ready),
-        ("regtest", "fakechain", false, 0, Standing::Ready),
-        ("regtest", "mainnet", true, 0, Standing::Foreign),
-        ("mainnet", "mainnet", true, 0, Standing::Ready),
-        ("mainnet", "mainnet", false, 900, Standing::Syncing),
+    for (network, nettype, synchronized, target, verdict) in [
+        ("regtest", "fakechain", true, 0, Verdict::Ready),
+        ("regtest", "fakechain", false, 0, Verdict::Ready),
+        ("regtest", "mainnet", true, 0, Verdict::Foreign),
+        ("mainnet", "mainnet", true, 0, Verdict::Ready),
+        ("mainnet", "mainnet", false, 900, Verdict::Syncing),
     ] {
         let (server, _pool, state) = probed("xmr", network, move |method, _| match method {
             "get_info" => info(nettype, synchronized, target),
@@ -305,13 +305,13 @@ async fn monerod_is_recognised() {
             _ => rpc_error(-32601, "Method not found"),
         })
         .await;
-        assert_eq!(state.standing, standing, "{network} {nettype}: {:?}", state.note);
+        assert_eq!(state.verdict, verdict, "{network} {nettype}: {:?}", state.note);
         assert_eq!((state.height, state.version), (Some(170), None), "the tip is one below");
         assert!(server.heard().iter().all(|heard| heard.path() == "/json_rpc"));
     }
     let (_server, _pool, state) =
         probed("xmr", "regtest", |_, _| result("{\"height\":0,\"status\":\"BUSY\"}")).await;
-    assert_eq!(state.standing, Standing::Syncing);
+    assert_eq!(state.verdict, Verdict::Syncing);
 }
 
 #[tokio::test]
@@ -325,11 +325,11 @@ async fn node_that_becomes_another_chain_is_taken_out() {
         }
     })
     .await;
-    assert_eq!(state.standing, Standing::Ready);
+    assert_eq!(state.verdict, Verdict::Ready);
     other.store(true, Ordering::SeqCst);
-    until("the node is taken out", || pool.states()[0].standing == Standing::Foreign).await;
+    until("the node is taken out", || pool.states()[0].verdict == Verdict::Foreign).await;
     other.store(false, Ordering::SeqCst);
-    until("the node is back", || pool.states()[0].standing == Standing::Ready).await;
+    until("the node is back", || pool.states()[0].verdict == Verdict::Ready).await;
 }
 
 #[tokio::test]

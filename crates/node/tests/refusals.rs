@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use node::{Inspection, NodeConfig, NodeState, Pool, Secret, Standing, Tried, Unusable, inspect};
+use node::{Inspection, NodeConfig, NodeState, Pool, Secret, Tried, Unusable, Verdict, inspect};
 use rustls::ServerConfig;
 use scripted::*;
 
@@ -54,7 +54,7 @@ async fn wrong_password_is_told_at_once_and_mended_at_once() {
         ..NodeConfig::new(server.url())
     };
     let (state, found, pool) = met("btc", "regtest", config).await;
-    assert_eq!((state.standing, state.word()), (Standing::Refused, "refused"));
+    assert_eq!((state.verdict, state.word()), (Verdict::Refused, "refused"));
     assert_eq!((state.reachable, state.usable()), (Some(true), false));
     assert!(state.note.unwrap().contains("the node answered 401"));
     assert!(found.advice[0].contains("401") && found.advice[0].contains("rpcauth"));

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use chain::utxo::{Block, OutPoint, SpentOutputs};
 use chain::{Chain, Hash32};
 use http::StatusCode;
-use node::{CallError, Node, NodeConfig, Pool, PoolConfig, Standing, Tried, Weight};
+use node::{CallError, Node, NodeConfig, Pool, PoolConfig, Tried, Verdict, Weight};
 use serde_json::{Value, json};
 use testkit::{
     Draft, Forge, ForgedBlock, ForgedTransaction, Litecoind, Login, Misfit, StubNode, StubOptions,
@@ -74,7 +74,7 @@ async fn node_pool_takes_it_for_the_right_chain() {
         pool.start();
         pool.probed().await;
         let state = node.state();
-        assert_eq!(state.standing, Standing::Ready, "{slug}: {state:?}");
+        assert_eq!(state.verdict, Verdict::Ready, "{slug}: {state:?}");
         assert_eq!((pool.tip(), state.identity), (Some(3), Some(true)));
         let hash = blocks[1].hash.to_string();
         let raw = node.raw_block(&hash).await.unwrap();
@@ -437,7 +437,7 @@ async fn file_of_blocks_is_served_as_it_is() {
     let (pool, node) = pool("btc", &stub);
     pool.start();
     pool.probed().await;
-    assert_eq!((node.state().standing, node.height()), (Standing::Ready, Some(3)));
+    assert_eq!((node.state().verdict, node.height()), (Verdict::Ready, Some(3)));
     for block in &blocks {
         assert_eq!(node.raw_block(&block.hash.to_string()).await.unwrap(), block.raw);
     }

@@ -227,7 +227,7 @@ impl Index {
         let usable = |node: &&Arc<Node>| {
             let state = node.state();
             let behind = node.height().map(|height| height + 2) < best.height();
-            state.standing == node::Standing::Ready && !state.ejected && !behind
+            state.verdict == node::Verdict::Ready && !state.ejected && !behind
         };
         Ok(last.filter(usable).map_or(best, Arc::clone))
     }

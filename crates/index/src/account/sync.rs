@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use node::{Node, Pool, Standing as Probed, Tried};
+use node::{Node, Pool, Tried, Verdict};
 use tokio::sync::watch;
 
 use super::index::{Index, asked};
@@ -148,7 +148,7 @@ impl Sync {
         let mut tried = Tried::new();
         loop {
             match self.index.node(&tried) {
-                Ok(node) if node.state().standing != Probed::Unprobed => return Ok(node),
+                Ok(node) if node.state().verdict != Verdict::Unprobed => return Ok(node),
                 Ok(unknown) => tried.add(&unknown),
                 // A node that is still downloading can be followed while it does.
                 Err(_) => {

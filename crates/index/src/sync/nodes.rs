@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use node::{Node, Standing as Probed, Tried};
+use node::{Node, Tried, Verdict};
 
 use super::{Family, Keeper, Trouble};
 
@@ -32,7 +32,9 @@ impl<F: Family> Keeper<F> {
         let mut spare: Option<Arc<Node>> = None;
         loop {
             match self.pool.pick(&tried) {
-                Ok(node) if matches!(node.state().standing, Probed::Unprobed | Probed::Refused) => {
+                Ok(node)
+                    if matches!(node.state().verdict, Verdict::Unprobed | Verdict::Refused) =>
+                {
                     tried.add(&node);
                 }
                 Ok(node) if self.is_passed_over(&node) => {
@@ -75,7 +77,7 @@ impl<F: Family> Keeper<F> {
 
 fn is_ready(node: &Arc<Node>) -> bool {
     let state = node.state();
-    state.standing == Probed::Ready && !state.ejected
+    state.verdict == Verdict::Ready && !state.ejected
 }
 
 fn is_behind(node: &Node, best: &Node) -> bool {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use index::utxo::SyncOptions;
-use node::{NodeConfig, Standing};
+use node::{NodeConfig, Verdict};
 
 use super::rig::{Follower, Grown, equals_fresh, options};
 
@@ -139,7 +139,7 @@ async fn a_chain_of_another_genesis_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let follower = Follower::of(&grown.stub, ours, dir.path()).await;
         let foreign = |follower: &Follower| {
-            follower.pool.states().iter().all(|state| state.standing == Standing::Foreign)
+            follower.pool.states().iter().all(|state| state.verdict == Verdict::Foreign)
         };
         follower.until("foreign", |_| foreign(&follower)).await;
         tokio::time::sleep(Duration::from_millis(300)).await;

@@ -6,27 +6,27 @@ use chain::Dialect;
 
 use super::Inspection;
 use crate::node::Node;
-use crate::{NodeState, Standing};
+use crate::{NodeState, Verdict};
 
 /// Advice from what the probe saw.
-pub(super) fn by_standing(node: &Node, state: &NodeState) -> Vec<String> {
+pub(super) fn by_verdict(node: &Node, state: &NodeState) -> Vec<String> {
     let note = state.note.clone().unwrap_or_default();
     let (chain, network) = (node.chain().name, node.network().name);
-    match state.standing {
-        Standing::Foreign => {
+    match state.verdict {
+        Verdict::Foreign => {
             vec![format!("it is no node of {chain} {network}: correct url or network. {note}")]
         }
-        Standing::Syncing => {
+        Verdict::Syncing => {
             vec!["wait until it is synced; it takes no calls until then".to_owned()]
         }
-        Standing::Unprobed if note.contains("RPC is disabled") => {
+        Verdict::Unprobed if note.contains("RPC is disabled") => {
             vec!["the release has expired: upgrade it, or start it with -expire=0".to_owned()]
         }
-        Standing::Unprobed => {
+        Verdict::Unprobed => {
             vec![format!("it does not answer like a node of {chain}: {note}")]
         }
         // Told where it is known why.
-        Standing::Refused | Standing::Ready => Vec::new(),
+        Verdict::Refused | Verdict::Ready => Vec::new(),
     }
 }
 

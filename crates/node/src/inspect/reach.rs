@@ -10,7 +10,7 @@ use http::StatusCode;
 
 use crate::node::Node;
 use crate::says::Refusal;
-use crate::{CallError, Cause, NodeError, Standing};
+use crate::{CallError, Cause, NodeError, Verdict};
 
 /// Advice where the node gave no answer.
 pub(super) async fn without_answer(node: &Arc<Node>, error: &CallError) -> Vec<String> {
@@ -20,7 +20,7 @@ pub(super) async fn without_answer(node: &Arc<Node>, error: &CallError) -> Vec<S
     let mut advice = unread_file(node);
     if let Some(refusal) = failed.refusal {
         advice.push(refused(node, refusal).await);
-    } else if node.state().standing == Standing::Refused {
+    } else if node.state().verdict == Verdict::Refused {
         advice.push(refused(node, Refusal::HungUp).await);
     } else {
         advice.extend(unreachable(node, failed));
