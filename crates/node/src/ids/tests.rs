@@ -62,7 +62,12 @@ fn known_habits_of_nodes_are_no_strays() {
         (LegacyCore, "", "null"),
         (LegacyCore, "null", "null"),
         (Geth, "\"a<b\"", "\"a\\u003cb\""),
+        (Geth, "-0", "0"),
+        (Geth, "1.5", "null"),
+        (Geth, "-1", "null"),
         (Zebrad, "7", "7"),
+        (Zebrad, "18446744073709551616", "null"),
+        (Zebrad, "\"\\ud83d\"", "null"),
     ];
     for (dialect, sent, found) in same {
         let text = format!("{{\"result\":1,\"id\":{found}}}");
@@ -71,6 +76,14 @@ fn known_habits_of_nodes_are_no_strays() {
     let strays = [
         (Core, "12345678901234567890", "12345678901234567000"),
         (Geth, "1", "\"1\""),
+        (Geth, "1", "null"),
+        (Geth, "\"a\"", "null"),
+        (Geth, "-0", "1"),
+        (
+            Geth,
+            "10000000000000000000000000000000000000001",
+            "10000000000000000000000000000000000000002",
+        ),
         (Dcrd, "1", "2"),
         (Monerod, "1.23456789", "1.23557"),
         (Monerod, "5", "0"),
