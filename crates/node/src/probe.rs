@@ -76,7 +76,11 @@ pub(crate) async fn keep_probing(node: Arc<Node>, interval: Duration) {
 /// # Errors
 /// There was no answer.
 pub(crate) async fn probe(node: &Arc<Node>, ask_identity: bool) -> Result<bool, CallError> {
-    let before = node.state().word();
+    let state = node.state();
+    let before = state.word();
+    if node.health.take_newly_ejected() && before == "ejected" {
+        tell_of_change(node, &state);
+    }
     let known = match look(node, ask_identity).await {
         Ok((sight, identity)) => Ok(note_sight(&node.health, sight, identity, ask_identity)),
         Err(error) => {
@@ -86,6 +90,7 @@ pub(crate) async fn probe(node: &Arc<Node>, ask_identity: bool) -> Result<bool, 
     };
     let state = node.state();
     if state.word() != before {
+        node.health.take_newly_ejected();
         tell_of_change(node, &state);
     }
     node.health.probed.send_replace(true);
