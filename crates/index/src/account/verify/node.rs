@@ -100,7 +100,7 @@ impl Store {
         let total = Some(heights.len() as u64);
         for (done, height) in (1..).zip(heights) {
             comparing.block(height).await?;
-            progress(Progress { step: "the node's blocks", done, total });
+            progress(Progress { step: "node's blocks", done, total });
         }
         for height in (base.height.max(1)..=tip.height).rev().take(NEWEST as usize) {
             comparing.balances(height).await?;

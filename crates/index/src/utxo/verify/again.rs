@@ -82,7 +82,7 @@ impl Store {
                 None => faults.say(format_args!("block {height}: has no row")),
             }
             height += 1;
-            progress(Progress { step: "the node's blocks", done: height, total });
+            progress(Progress { step: "node's blocks", done: height, total });
         }
         drop(blocks);
         (again.faults, again.fault_count) = faults.into_parts();
