@@ -1,15 +1,9 @@
-//! The explorer over real HTTP, with indexes that follow recorded nodes.
+//! The explorer over real HTTP, a module a family, and the documents of its interface.
 
 #![allow(clippy::unwrap_used, reason = "a test says with a panic what went wrong")]
 
-mod addresses;
-mod caching;
-mod fat;
-mod forged;
-mod metering;
-mod phases;
-mod requests;
-mod rig;
-mod search;
-mod silence;
-mod trial;
+mod account;
+mod generators;
+mod interface;
+mod ring;
+mod utxo;

@@ -7,7 +7,7 @@
 
 mod stub;
 
-#[path = "../../tests/rings/forge.rs"]
+#[path = "../../tests/it/ring/forge.rs"]
 #[allow(dead_code, clippy::unwrap_used, reason = "shared with tests, which use all of it")]
 mod forge;
 

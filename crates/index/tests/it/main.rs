@@ -1,14 +1,7 @@
-//! The index held against the truth: recorded chains, forged blocks, random reorganisations.
-//!
-//! Works on stores and views; no node is asked.
+//! The indexes held against the truth: rows, rounds and nodes, a module each.
 
 #![allow(clippy::unwrap_used, reason = "a test says with a panic what went wrong")]
 
-mod fixture;
-mod forged;
-mod loaded;
-mod opening;
-mod random;
-mod recorded;
-mod rig;
-mod twins;
+mod live;
+mod ring;
+mod utxo;

@@ -1,0 +1,20 @@
+//! The explorer of the account family over real HTTP, with an index that follows recorded and stub
+//! nodes.
+
+mod balances;
+mod conformance;
+mod expected;
+mod foreign;
+mod geth;
+mod hostile;
+mod live;
+mod outage;
+mod poor;
+mod recorded;
+mod reorganised;
+mod requests;
+mod rig;
+mod rlp;
+mod signed;
+mod truth;
+mod verified;
