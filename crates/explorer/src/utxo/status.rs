@@ -1,5 +1,6 @@
 //! `/status`.
 
+use chain::{Chain, Dialect};
 use index::utxo::{Index, ValuePool};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,7 +38,7 @@ pub struct Status {
     pub name: &'static str,
     /// Network of the chain.
     pub network: &'static str,
-    /// As the node names itself.
+    /// As the node names itself; not on dcr.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_version: Option<String>,
     /// What each pool of value holds, on zec.
@@ -63,6 +64,11 @@ impl Pool {
     }
 }
 
+/// The specification names dcr as a chain without `node_version`.
+fn shows_version(chain: &Chain) -> bool {
+    chain.dialect != Dialect::Dcrd
+}
+
 /// How the index stands. While the first load runs, `height` says how far it is.
 pub(crate) fn status(index: &Index) -> Status {
     let (chain, standing, view) = (index.chain(), index.standing(), index.view());
@@ -83,7 +89,7 @@ pub(crate) fn status(index: &Index) -> Status {
         mempool_count: standing.mempool_count,
         name: chain.name,
         network: index.network().name,
-        node_version: standing.node_version,
+        node_version: standing.node_version.filter(|_| shows_version(chain)),
         pools,
         symbol: chain.symbol,
     }
