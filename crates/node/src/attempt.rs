@@ -289,7 +289,8 @@ fn answer(
     Answer { status: head.status, length, close_delimited, reused_connection, body }
 }
 
-fn unauthorized(status: StatusCode, text: &[u8]) -> NodeError {
+/// The node's word that it wants other credentials, or none of us.
+pub(crate) fn unauthorized(status: StatusCode, text: &[u8]) -> NodeError {
     let refused = NodeError::answered(Cause::Unauthorized);
     match says::refusal(status, text) {
         Some(refusal) => refused.refusing(refusal),

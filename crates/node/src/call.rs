@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use crate::attempt::Query;
 use crate::ids::{CallId, Ids};
 use crate::node::{Node, Route};
-use crate::{CallError, Cause, NodeError, RpcError, Weight, says};
+use crate::{CallError, Cause, NodeError, RpcError, Sent, Weight, says};
 
 /// Calls of a split batch that are under way at once.
 const AT_ONCE: usize = 4;
@@ -214,14 +214,27 @@ impl Node {
         ids: Ids,
         weight: Weight,
     ) -> Result<(StatusCode, Bytes), CallError> {
-        let lease = self.lease(0, weight).await?;
+        let mut lease = self.lease(0, weight).await?;
+        if route == Route::Rpc
+            && let Some(line) = self.line().await?
+        {
+            match self.ask_line(&line, lease, body.clone(), &ids).await {
+                // It was closed meanwhile.
+                Err(error) if error.sent == Sent::Nothing => lease = self.lease(0, weight).await?,
+                outcome => {
+                    let whole = outcome?;
+                    self.credit();
+                    return Ok((StatusCode::OK, whole));
+                }
+            }
+        }
         let answer = self.send(lease, route, body, ids).await?;
         let whole = answer.body.collect(self.flow_limits.response).await?;
         self.credit();
         Ok((answer.status, whole))
     }
 
-    fn envelope(&self, method: &str, params: &str) -> (Bytes, Ids) {
+    pub(crate) fn envelope(&self, method: &str, params: &str) -> (Bytes, Ids) {
         let id = fresh_ids(1);
         let mut text = String::new();
         self.write_envelope(&mut text, id, method, params);

@@ -187,17 +187,22 @@ impl Connections {
     }
 
     async fn connect(&self, counted: Counted) -> Result<Box<Connection>, NodeError> {
+        Connection::open(self.socket().await?, counted).await
+    }
+
+    /// A new socket to the node, with TLS where that is asked for.
+    pub(crate) async fn socket(&self) -> Result<Socket, NodeError> {
         let tcp = timeout(self.connect_limit, self.tcp())
             .await
             .map_err(|_| NodeError::unsent(Cause::Connect, "no answer in time"))??;
         let Some((connector, name)) = &self.tls else {
-            return Connection::open(Socket::Plain(tcp), counted).await;
+            return Ok(Socket::Plain(tcp));
         };
         let tls = timeout(self.connect_limit, connector.connect(name.clone(), tcp))
             .await
             .map_err(|_| NodeError::unsent(Cause::Tls, "no answer in time"))?
             .map_err(|error| handshake_error(&error))?;
-        Connection::open(Socket::Tls(Box::new(tls)), counted).await
+        Ok(Socket::Tls(Box::new(tls)))
     }
 
     async fn tcp(&self) -> Result<TcpStream, NodeError> {

@@ -35,6 +35,7 @@ mod spans;
 mod state;
 mod stream;
 mod tls;
+mod websocket;
 mod witness;
 mod zmq;
 

@@ -20,6 +20,7 @@ use crate::gate::{Gate, GateCaps, Lease, Weight};
 use crate::health::Health;
 use crate::ids::Ids;
 use crate::rest::Rest;
+use crate::websocket::Websocket;
 use crate::zmq::Publisher;
 use crate::{
     Answer, Busy, CallError, Cause, NodeConfig, NodeError, NodeState, PoolConfig, PoolError, tls,
@@ -64,10 +65,13 @@ pub struct Node {
     pub(crate) health: Arc<Health>,
     pub(crate) flows: Arc<Flows>,
     pub(crate) flow_limits: FlowLimits,
-    first_byte: Duration,
+    pub(crate) first_byte: Duration,
+    pub(crate) whole: Duration,
     pub(crate) probe_limit: Duration,
     /// Which optional routes the node has.
     pub(crate) rest: Rest,
+    /// Where our own calls go over one.
+    pub(crate) websocket: Option<Websocket>,
     pub(crate) publisher: Option<Publisher>,
     rpc: Uri,
 }
@@ -114,8 +118,10 @@ impl Node {
             flows: Arc::clone(flows),
             flow_limits: FlowLimits::new(pool),
             first_byte: timeouts.first_byte,
+            whole: timeouts.whole,
             probe_limit: timeouts.probe,
             rest: Rest::new(pool.route_retry),
+            websocket: Websocket::of(chain.dialect, pool.route_retry),
             publisher,
             rpc,
             config,

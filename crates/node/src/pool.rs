@@ -17,7 +17,7 @@ use tokio::task::AbortHandle;
 use crate::choice::{Tried, choose};
 use crate::flow::Flows;
 use crate::node::Node;
-use crate::{NodeState, PoolConfig, PoolError, Unusable, Verdict, probe, zmq};
+use crate::{NodeState, PoolConfig, PoolError, Unusable, Verdict, probe, websocket, zmq};
 
 /// The nodes of one chain.
 pub struct Pool {
@@ -198,7 +198,7 @@ impl Pool {
     }
 
     /// Changes whenever a node of a started pool published a new block or transaction by ZMQ,
-    /// where one is configured to.
+    /// where one is configured to, or told of a block over the websocket of our own calls.
     ///
     /// Only a wake-up: what happened is to be asked for, messages may be missed and may come
     /// without need, and without a publisher it never changes.
@@ -225,6 +225,10 @@ impl Pool {
                 if node.publishes_hashes() {
                     let listening = zmq::keep_listening(Arc::clone(node), self.woken.clone());
                     tasks.push(runtime.spawn(listening).abort_handle());
+                }
+                if node.websocket.is_some() {
+                    let hearing = websocket::keep_hearing(Arc::clone(node), self.woken.clone());
+                    tasks.push(runtime.spawn(hearing).abort_handle());
                 }
                 tasks
             });

@@ -55,7 +55,7 @@ pub(crate) struct OptionalRoute {
 }
 
 impl OptionalRoute {
-    fn new(retry: Duration) -> OptionalRoute {
+    pub(crate) fn new(retry: Duration) -> OptionalRoute {
         OptionalRoute { born: Instant::now(), retry, missing_until_ms: AtomicU64::new(0) }
     }
 

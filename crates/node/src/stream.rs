@@ -1,6 +1,6 @@
 //! The byte stream to a node, plain or TLS, which knows how much went either way.
 //!
-//! Opening it is left to `line`. Invariants: the counters never lag behind the bytes, so that "not
+//! Opening it is left to `connections`. Invariants: the counters never lag behind the bytes, so that "not
 //! a byte was written" can be said with certainty; no request is written over bytes that the node
 //! sent before it.
 
@@ -29,6 +29,16 @@ pub(crate) struct Stream {
 pub(crate) enum Socket {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Socket {
+    /// What it rests on.
+    pub(crate) fn tcp(&self) -> &TcpStream {
+        match self {
+            Socket::Plain(tcp) => tcp,
+            Socket::Tls(tls) => tls.get_ref().0,
+        }
+    }
 }
 
 /// Bytes that went through a stream since it was opened, without those of a TLS handshake.
@@ -79,11 +89,7 @@ impl Stream {
         if !self.progress.silence_is_due.swap(false, Ordering::Relaxed) {
             return true;
         }
-        let tcp = match &self.socket {
-            Socket::Plain(tcp) => tcp,
-            Socket::Tls(tls) => tls.get_ref().0,
-        };
-        let outcome = SockRef::from(tcp).peek(&mut [MaybeUninit::uninit()]);
+        let outcome = SockRef::from(self.socket.tcp()).peek(&mut [MaybeUninit::uninit()]);
         outcome.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 

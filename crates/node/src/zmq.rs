@@ -46,7 +46,7 @@ const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// A publisher that was cut off without a word is found out within a minute.
-const KEEPALIVE: TcpKeepalive =
+pub(crate) const KEEPALIVE: TcpKeepalive =
     TcpKeepalive::new().with_time(Duration::from_secs(30)).with_interval(Duration::from_secs(10));
 
 /// Where a node publishes.

@@ -206,6 +206,33 @@ async fn trouble_to_get_an_answer_is_explained() {
 }
 
 #[tokio::test]
+async fn zebrad_is_told_to_listen_and_to_show_its_cookie() {
+    let server = Scripted::answering(|_| ok("1")).await;
+    let config = NodeConfig::new(server.url());
+    drop(server);
+    let gone = pool("zec", "regtest", vec![config]);
+    let found = inspect(&gone.pick(&Tried::new()).unwrap()).await;
+    assert!(found.advice[0].contains("rpc.listen_addr"), "{:?}", found.advice);
+    let auth = replay::Auth::Basic { user: "__cookie__".into(), password: "p".into() };
+    let options = replay::ReplayOptions { auth, ..replay::ReplayOptions::default() };
+    let replay = replay::Replay::start("zec", options).await.unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let cookie = dir.path().join(".cookie");
+    let config = NodeConfig { cookie: Some(cookie.clone()), ..NodeConfig::new(replay.url()) };
+    let check = async || {
+        let pool = pool("zec", "regtest", vec![config.clone()]);
+        inspect(&pool.pick(&Tried::new()).unwrap()).await
+    };
+    let found = check().await;
+    assert!(found.advice.iter().any(|one| one.contains("rpc.cookie_dir")), "{:?}", found.advice);
+    assert!(found.advice.iter().any(|one| one.contains("No such file")), "{:?}", found.advice);
+    std::fs::write(&cookie, "__cookie__:p").unwrap();
+    let found = check().await;
+    assert_eq!((found.state.verdict, found.state.unread_file), (Verdict::Ready, None));
+    assert!(found.advice.iter().all(|one| !one.contains("cookie")), "{:?}", found.advice);
+}
+
+#[tokio::test]
 async fn live_monerod_with_digest_is_understood() {
     let Ok(live) = testkit::Monerod::start(Some(("portolan", "hunter2"))).await else {
         eprintln!("monerod is not installed: skipped");

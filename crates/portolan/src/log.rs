@@ -19,6 +19,9 @@ use queue::{Lines, Queue};
 /// How long the end of the program waits for the last lines to be written.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
+/// Crates whose lines hold what went over the wire.
+const SILENT: [&str; 2] = ["tungstenite", "tokio_tungstenite"];
+
 /// A log that was begun; dropping it writes the last lines.
 #[must_use]
 pub(crate) struct Log(Lines);
@@ -31,14 +34,13 @@ impl Drop for Log {
 
 /// Begins to log. A second call changes nothing.
 pub(crate) fn start(config: &LogConfig) -> Log {
-    let filter = EnvFilter::try_new(&config.level).unwrap_or_else(|_| EnvFilter::new("info"));
     let (lines, queue) = Queue::new();
     // Its own descriptor: a writer that waits must hold no lock of the standard library's.
     if let Ok(descriptor) = std::io::stderr().as_fd().try_clone_to_owned() {
         queue.write_to(std::fs::File::from(descriptor));
     }
     let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(filter(&config.level))
         .with_ansi(false)
         .log_internal_errors(false)
         .with_writer(lines.clone());
@@ -53,6 +55,13 @@ pub(crate) fn start(config: &LogConfig) -> Log {
     Log(lines)
 }
 
+/// What is taken at a level.
+fn filter(level: &str) -> EnvFilter {
+    let filter = EnvFilter::try_new(level).unwrap_or_else(|_| EnvFilter::new("info"));
+    let silent = SILENT.into_iter().filter_map(|name| format!("{name}=off").parse().ok());
+    silent.fold(filter, EnvFilter::add_directive)
+}
+
 /// A panic is a fault of ours; it is told in the log, like everything else.
 fn tell_panic(panic: &std::panic::PanicHookInfo<'_>) {
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
@@ -60,4 +69,20 @@ fn tell_panic(panic: &std::panic::PanicHookInfo<'_>) {
     let thread = std::thread::current();
     let thread = thread.name().unwrap_or("unnamed");
     tracing::error!(place, thread, "a fault of the program: {text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_over_a_websocket_is_logged_at_no_level() {
+        for level in ["trace", "info", "node=trace,tungstenite=trace", "no such level="] {
+            let told = filter(level).to_string();
+            for name in SILENT {
+                assert!(told.split(',').any(|one| one == format!("{name}=off")), "{told}");
+            }
+            assert!(!told.contains("tungstenite=trace"), "{told}");
+        }
+    }
 }

@@ -48,6 +48,14 @@ impl Chunks {
         self.0.iter().map(Bytes::len).sum()
     }
 
+    /// All of it in one piece.
+    pub(crate) fn whole(mut self) -> Bytes {
+        match self.0.len() {
+            1 => self.0.remove(0),
+            _ => self.0.concat().into(),
+        }
+    }
+
     /// The pieces.
     pub(crate) fn pieces(&self) -> &[Bytes] {
         &self.0

@@ -31,6 +31,20 @@ pub(crate) fn answer(player: &Player, request: &Request) -> Reply {
     reply
 }
 
+/// Whether a request asks for a websocket where dcrd has one.
+pub(crate) fn upgrades(request: &Request) -> bool {
+    request.path == "/ws" && request.websocket_key.is_some()
+}
+
+/// Answers a message of a websocket: no newline behind it, and to a batch of which nothing is
+/// answered an empty one (internal/rpcserver/rpcwebsocket.go, `inHandler`).
+pub(crate) fn message(player: &Player, text: &str) -> Option<Chunks> {
+    match text.starts_with('[') {
+        true => Some(batch(player, text.as_bytes()).unwrap_or_default()),
+        false => subscribed(text).or_else(|| single(player, text.as_bytes())),
+    }
+}
+
 /// dcrd says so in plain text.
 pub(crate) fn denied() -> Reply {
     let text = Chunks::fixed("401 Unauthorized.\n");
@@ -45,6 +59,13 @@ fn single(player: &Player, body: &[u8]) -> Option<Chunks> {
         Ok(call) => run(player, &call),
         Err(fault) => refused("1.0", None, -32700, &format!("Failed to parse request: {fault}")),
     }
+}
+
+/// The answer to `notifyblocks`, which only a websocket knows.
+fn subscribed(text: &str) -> Option<Chunks> {
+    let call = json::value(text.as_bytes()).ok().and_then(|raw| read(raw).ok())?;
+    let id = call.id.filter(|_| call.method == "notifyblocks")?;
+    Some(opened(&call.version).text(r#"null,"error":null,"id":"#).own(go::id(id)?).text("}"))
 }
 
 fn batch(player: &Player, body: &[u8]) -> Option<Chunks> {

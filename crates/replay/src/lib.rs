@@ -28,6 +28,7 @@ mod replay;
 mod server;
 mod sources;
 mod univalue;
+mod websocket;
 mod wire;
 mod zebrad;
 

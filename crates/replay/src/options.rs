@@ -117,6 +117,8 @@ pub struct ReplayOptions {
     pub auth: Auth,
     /// Over TLS, where given.
     pub tls: Option<Tls>,
+    /// dcr: grant websockets, as dcrd does at `/ws`.
+    pub websocket: bool,
     /// The state shown first; see [`Replay::set_phase`](crate::Replay::set_phase).
     pub phase: Phase,
     /// Which recording is played.
@@ -133,6 +135,7 @@ impl Default for ReplayOptions {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             auth: Auth::None,
             tls: None,
+            websocket: true,
             phase: Phase::A,
             take: Take::Main,
             restricted: false,

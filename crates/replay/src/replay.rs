@@ -10,6 +10,7 @@ use std::sync::Arc;
 use chain::Dialect;
 
 use crate::auth::{self, Verdict};
+use crate::chunks::Chunks;
 use crate::core::Age;
 use crate::options::{Auth, Phase, ReplayOptions, Take};
 use crate::player::{Logged, Player};
@@ -17,7 +18,7 @@ use crate::recording::Unreadable;
 use crate::server::{Node, Server};
 use crate::sources;
 use crate::wire::{Reply, Request};
-use crate::{anvil, core, dcrd, geth, monerod, zebrad};
+use crate::{anvil, core, dcrd, geth, monerod, websocket, zebrad};
 
 /// Why a replayed node cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -78,7 +79,8 @@ impl Replay {
             .flatten()
             .ok_or_else(unknown)??;
         let player = Player::new(recording, &options);
-        let node = Arc::new(RecordedNode { speech, auth: options.auth, player });
+        let (auth, websocket) = (options.auth, options.websocket);
+        let node = Arc::new(RecordedNode { speech, auth, websocket, player });
         let scheme = if options.tls.is_some() { "https" } else { "http" };
         let server = Server::start(options.listen, options.tls, node.clone())
             .await
@@ -106,6 +108,11 @@ impl Replay {
         self.node.player.calls()
     }
 
+    /// Connections so far, each with its handshake where it is over TLS.
+    pub fn connections(&self) -> u64 {
+        self.server.connections()
+    }
+
     /// The last calls, oldest first.
     pub fn log(&self) -> Vec<Logged> {
         self.node.player.log()
@@ -120,6 +127,7 @@ impl Replay {
 struct RecordedNode {
     speech: Speech,
     auth: Auth,
+    websocket: bool,
     player: Player,
 }
 
@@ -128,12 +136,19 @@ impl Node for RecordedNode {
 
     fn answer(&self, session: &mut auth::Session, request: &Request) -> Reply {
         match (auth::check(&self.auth, session, request), self.speech) {
+            (Verdict::Allowed, Speech::Dcrd) if self.websocket && dcrd::upgrades(request) => {
+                websocket::granted(request.websocket_key.as_deref().unwrap_or_default())
+            }
             (Verdict::Allowed, speech) => answer(speech, &self.player, request),
             (Verdict::Digest { nonce, stale }, _) => monerod::denied(&nonce, stale),
             (Verdict::Basic, Speech::Zebrad) => zebrad::denied(),
             (Verdict::Basic, Speech::Dcrd) => dcrd::denied(),
             (Verdict::Basic, _) => core::denied(),
         }
+    }
+
+    fn message(&self, text: &str) -> Option<Chunks> {
+        dcrd::message(&self.player, text)
     }
 }
 

@@ -6,14 +6,16 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
+use crate::chunks::Chunks;
 use crate::options::Tls;
+use crate::websocket;
 use crate::wire::{Reply, Request, Wire};
 
 /// What answers requests.
@@ -23,6 +25,11 @@ pub(crate) trait Node: Send + Sync + 'static {
 
     /// Answers a request.
     fn answer(&self, session: &mut Self::Session, request: &Request) -> Reply;
+
+    /// Answers a message of a websocket; `None` where nothing is said.
+    fn message(&self, _text: &str) -> Option<Chunks> {
+        None
+    }
 }
 
 /// A listener and its connections.
@@ -31,6 +38,7 @@ pub(crate) struct Server {
     address: SocketAddr,
     task: AbortHandle,
     over: Arc<AtomicBool>,
+    connections: Arc<AtomicU64>,
 }
 
 impl Server {
@@ -44,13 +52,21 @@ impl Server {
         let address = listener.local_addr()?;
         let tls = tls.map(|tls| TlsAcceptor::from(tls.config));
         let over = Arc::new(AtomicBool::new(false));
-        let task = tokio::spawn(accept(listener, tls, node, Arc::clone(&over))).abort_handle();
-        Ok(Server { address, task, over })
+        let connections = Arc::default();
+        let serving = Serving { tls, node, over: Arc::clone(&over), connections };
+        let connections = Arc::clone(&serving.connections);
+        let task = tokio::spawn(accept(listener, Arc::new(serving))).abort_handle();
+        Ok(Server { address, task, over, connections })
     }
 
     /// Where it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Connections so far, each with its handshake where it is over TLS.
+    pub(crate) fn connections(&self) -> u64 {
+        self.connections.load(Ordering::Acquire)
     }
 }
 
@@ -62,19 +78,22 @@ impl Drop for Server {
     }
 }
 
-async fn accept<N: Node>(
-    listener: TcpListener,
+/// What all connections share.
+struct Serving<N> {
     tls: Option<TlsAcceptor>,
     node: Arc<N>,
     over: Arc<AtomicBool>,
-) {
+    connections: Arc<AtomicU64>,
+}
+
+async fn accept<N: Node>(listener: TcpListener, serving: Arc<Serving<N>>) {
     // Aborting this task drops the set, which aborts the connections.
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(connection(stream, tls.clone(), node.clone(), over.clone()));
+                    connections.spawn(connection(stream, Arc::clone(&serving)));
                 }
                 // No descriptor left, or the client was gone already.
                 Err(_) => tokio::task::yield_now().await,
@@ -84,27 +103,24 @@ async fn accept<N: Node>(
     }
 }
 
-async fn connection<N: Node>(
-    stream: TcpStream,
-    tls: Option<TlsAcceptor>,
-    node: Arc<N>,
-    over: Arc<AtomicBool>,
-) {
+async fn connection<N: Node>(stream: TcpStream, serving: Arc<Serving<N>>) {
     let _ = stream.set_nodelay(true);
     // An error here is a client that went away, or speaks no TLS.
-    let _ = match tls {
+    let _ = match &serving.tls {
         Some(tls) => match tls.accept(stream).await {
-            Ok(stream) => speak(stream, node, &over).await,
+            Ok(stream) => speak(stream, &serving).await,
             Err(error) => Err(error),
         },
-        None => speak(stream, node, &over).await,
+        None => speak(stream, &serving).await,
     };
 }
 
-async fn speak<N: Node, S>(stream: S, node: Arc<N>, over: &AtomicBool) -> io::Result<()>
+async fn speak<N: Node, S>(stream: S, serving: &Serving<N>) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
+    serving.connections.fetch_add(1, Ordering::AcqRel);
+    let (node, over) = (&serving.node, &serving.over);
     let mut wire = Wire::new(stream);
     let mut session = N::Session::default();
     while let Some(request) = wire.request().await? {
@@ -117,6 +133,11 @@ where
         }
         if reply.hang_up || !wire.reply(&reply, request.last).await? {
             break;
+        }
+        if reply.upgrades {
+            let (stream, early) = wire.into_stream();
+            websocket::speak(stream, early, &**node, over).await;
+            return Ok(());
         }
     }
     wire.close().await

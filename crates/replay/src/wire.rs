@@ -27,6 +27,8 @@ pub(crate) struct Request {
     pub(crate) path: String,
     pub(crate) authorization: Option<String>,
     pub(crate) content_type: Option<String>,
+    /// Asks for a websocket: the client's key (RFC 6455, section 4.1).
+    pub(crate) websocket_key: Option<String>,
     /// The client will not send another.
     pub(crate) last: bool,
     pub(crate) body: Bytes,
@@ -55,6 +57,8 @@ pub(crate) struct Reply {
     pub(crate) body: Chunks,
     /// Close without a word.
     pub(crate) hang_up: bool,
+    /// Go on in websocket frames.
+    pub(crate) upgrades: bool,
     /// Wait before answering.
     pub(crate) delay: Option<Duration>,
 }
@@ -79,7 +83,7 @@ impl Reply {
             let _ = write!(head, "{name}: {value}\r\n");
         }
         match self.framing {
-            Framing::Length if self.status == 204 => {}
+            Framing::Length if matches!(self.status, 101 | 204) => {}
             Framing::Length => {
                 let _ = write!(head, "Content-Length: {}\r\n", self.body.len());
             }
@@ -96,6 +100,7 @@ impl Reply {
 
 fn reason(status: u16) -> &'static str {
     match status {
+        101 => "Switching Protocols",
         200 => "OK",
         204 => "No Content",
         400 => "Bad Request",
@@ -230,6 +235,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         Ok(!last && reply.framing != Framing::Close)
     }
 
+    /// The stream, and what was read of it beyond the last request.
+    pub(crate) fn into_stream(self) -> (S, BytesMut) {
+        (self.stream, self.buffer)
+    }
+
     /// Ends the sending side, so that the client sees a clean end.
     pub(crate) async fn close(&mut self) -> io::Result<()> {
         self.stream.shutdown().await
@@ -271,6 +281,7 @@ impl Head {
                 "expect" => expects = true,
                 "authorization" => request.authorization = Some(value.into_owned()),
                 "content-type" => request.content_type = Some(value.into_owned()),
+                "sec-websocket-key" => request.websocket_key = Some(value.into_owned()),
                 "connection" => request.last |= value.eq_ignore_ascii_case("close"),
                 _ => {}
             }

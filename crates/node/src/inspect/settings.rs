@@ -41,6 +41,7 @@ pub(super) async fn advice(node: &Arc<Node>) -> Vec<String> {
             if slots > DCRD_CLIENTS {
                 advice.push(format!("{slots} slots need rpcmaxclients={slots} or more"));
             }
+            advice.extend(websocket(node).await);
             advice.extend(limited_user(node).await);
             advice.extend(
                 transaction_index(node, "--txindex, which the explorer does not need").await,
@@ -148,6 +149,15 @@ async fn news(node: &Arc<Node>) -> Option<String> {
 async fn published(node: &Arc<Node>) -> Option<Vec<Notification>> {
     let raw = node.call_quietly("getzmqnotifications", "[]").await.ok()?;
     serde_json::from_str(raw.get()).ok()
+}
+
+/// Whether the explorer's calls share a connection, of which dcrd closes every other one.
+async fn websocket(node: &Arc<Node>) -> Option<String> {
+    matches!(node.line().await, Ok(None)).then(|| {
+        "it grants us no websocket at /ws: raise rpcmaxwebsockets, or let what stands before it pass \
+         upgrades on; without one the explorer opens a connection for each call"
+            .to_owned()
+    })
 }
 
 /// dcrd keeps four offered methods from its limited user.

@@ -78,6 +78,24 @@ pub struct Peer {
 impl Peer {
     /// The next request, or nothing once the other side is gone.
     pub async fn hear(&mut self) -> Option<Heard> {
+        let heard = self.take().await?;
+        self.heard.lock().unwrap().push(heard.clone());
+        Some(heard)
+    }
+
+    /// The next request but those for a websocket, which are refused and not noted.
+    async fn hear_call(&mut self) -> Option<Heard> {
+        loop {
+            let heard = self.take().await?;
+            if heard.header("upgrade").is_none() {
+                self.heard.lock().unwrap().push(heard.clone());
+                return Some(heard);
+            }
+            self.say(with_status("404 Not Found", "")).await;
+        }
+    }
+
+    async fn take(&mut self) -> Option<Heard> {
         let end = loop {
             if let Some(at) = self.pending.windows(4).position(|part| part == b"\r\n\r\n") {
                 break at + 4;
@@ -91,7 +109,6 @@ impl Peer {
             self.more().await?;
         }
         heard.body = self.pending.drain(..length).collect();
-        self.heard.lock().unwrap().push(heard.clone());
         Some(heard)
     }
 
@@ -164,7 +181,7 @@ impl Scripted {
         Scripted { address, connections, heard, listening }
     }
 
-    /// A node that answers each request with what `answer` makes of it.
+    /// A node that answers each request with what `answer` makes of it, and has no websocket.
     pub async fn answering<F>(answer: F) -> Scripted
     where
         F: Fn(&Heard) -> Vec<u8> + Send + Sync + 'static,
@@ -173,7 +190,7 @@ impl Scripted {
         Scripted::start(move |mut peer| {
             let answer = answer.clone();
             async move {
-                while let Some(heard) = peer.hear().await {
+                while let Some(heard) = peer.hear_call().await {
                     let bytes = heard.echo(answer(&heard));
                     peer.say(bytes).await;
                 }

@@ -2,24 +2,29 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chain::{Network, NetworkKind};
 use index::Memory;
 use index::utxo::{HashKey, Index, Store, SyncOptions};
 use node::{NodeConfig, Pool, PoolConfig, Tried};
-use replay::{Phase, Replay, ReplayOptions};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
+use replay::{Phase, Replay, ReplayOptions, Tls};
 
 const CHAINS: [&str; 7] = ["btc", "ltc", "doge", "bch", "xec", "zec", "dcr"];
 
 /// An index in `dir` that follows the node at `url`.
 fn start(slug: &str, url: &str, dir: &Path, bulk: bool) -> (Arc<Index>, Arc<Pool>) {
+    start_on(slug, NodeConfig::new(url), dir, bulk)
+}
+
+fn start_on(slug: &str, node: NodeConfig, dir: &Path, bulk: bool) -> (Arc<Index>, Arc<Pool>) {
     let chain = chain::find(slug).unwrap();
     let regtest = |network: &&Network| network.kind == NetworkKind::Regtest;
     let network = chain.networks.iter().find(regtest).unwrap();
     let key = HashKey::new([7; 16]);
     let store = Store::open(dir, chain, network, &Memory::default(), Some(key)).unwrap();
-    let config = PoolConfig { nodes: vec![NodeConfig::new(url)], ..PoolConfig::default() };
+    let config = PoolConfig { nodes: vec![node], ..PoolConfig::default() };
     let pool = Pool::new(chain, network, config).unwrap();
     pool.start();
     let options = SyncOptions {
@@ -95,4 +100,38 @@ async fn both_phases_are_followed_with_and_without_a_restart() {
         end(other, other_pool).await;
         end(index, pool).await;
     }
+}
+
+/// dcrd as it comes: over TLS, with a certificate of its own, and a connection for each answer.
+async fn first_load_over_tls(websocket: bool) -> (Replay, Duration) {
+    let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&key).unwrap().pem();
+    let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let ca = dirs[0].path().join("rpc.cert");
+    std::fs::write(&ca, &certificate).unwrap();
+    let tls = Some(Tls::from_pem(&certificate, &key.serialize_pem()).unwrap());
+    let options = ReplayOptions { tls, websocket, ..ReplayOptions::default() };
+    let node = Replay::start("dcr", options).await.unwrap();
+    let config = NodeConfig { ca: Some(ca), ..NodeConfig::new(node.url()) };
+    let began = Instant::now();
+    let (index, pool) = start_on("dcr", config, dirs[1].path(), true);
+    in_sync(&index, tip("dcr", Phase::A)).await;
+    let took = began.elapsed();
+    end(index, pool).await;
+    (node, took)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn first_load_of_dcr_takes_one_handshake_and_those_of_probes() {
+    let blocks = u64::from(tip("dcr", Phase::A)) + 1;
+    let (with, fast) = first_load_over_tls(true).await;
+    let (without, slow) = first_load_over_tls(false).await;
+    let handshakes = (with.connections(), without.connections());
+    println!("{} calls, {handshakes:?} handshakes, {fast:?} and {slow:?}", with.calls());
+    // One is the websocket's; a probe asks by HTTP.
+    assert!(handshakes.0 * 4 < handshakes.1, "{handshakes:?}");
+    assert!(handshakes.1 > blocks, "{handshakes:?}");
+    assert!(with.calls() > blocks);
 }

@@ -1,0 +1,157 @@
+//! The websocket over which a node that closes each of its HTTP connections is asked our own calls
+//! (dcrd).
+//!
+//! Customers' calls never come this way, and probes do not, so that they meet what those meet. How
+//! it is opened is left to `upgrade`, what goes over it to `line`. Invariants: a node that does not
+//! grant the upgrade, or hangs up before it answered anything over it, is asked by HTTP, and asked
+//! for the upgrade again only after a while; what was written to a node is not written again.
+//!
+//! Source: dcrd, internal/rpcserver/rpcserver.go (`route`) and rpcwebsocket.go: `/` answers one
+//! request a connection; `/ws` says 401 before it upgrades, accepts a client above
+//! `rpcmaxwebsockets` only to hang up, as it does on one without credentials, and takes its
+//! requests without counting it among `rpcmaxclients`.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use chain::Dialect;
+use tokio::sync::{Mutex, watch};
+use tokio::time::timeout;
+
+use crate::gate::Lease;
+use crate::ids::Ids;
+use crate::node::Node;
+use crate::rest::OptionalRoute;
+use crate::{Cause, NodeError, Sent};
+
+mod line;
+mod upgrade;
+
+use line::{Answers, Line};
+use upgrade::Upgrade;
+
+/// What is asked first over a websocket: the answer shows that it serves, and from then on the node
+/// tells of its blocks. dcrd, rpcwebsocket.go, `handleNotifyBlocks`; the limited user may too.
+const FIRST_CALL: &str = "notifyblocks";
+
+/// The websocket of one node, open or not.
+pub(crate) struct Websocket {
+    route: OptionalRoute,
+    open: Mutex<Option<Arc<Line>>>,
+    /// Changes with each word of the node about a block.
+    news: watch::Sender<u64>,
+}
+
+impl Websocket {
+    /// The websocket of a node that is better asked so; none for all others. After `retry` it is
+    /// asked for again where it was not granted.
+    pub(crate) fn of(dialect: Dialect, retry: Duration) -> Option<Websocket> {
+        (dialect == Dialect::Dcrd).then(|| Websocket {
+            route: OptionalRoute::new(retry),
+            open: Mutex::default(),
+            news: watch::Sender::new(0),
+        })
+    }
+
+    /// Does not use `line` for further calls. Those that are under way over it may end.
+    async fn leave(&self, line: &Arc<Line>) {
+        let mut open = self.open.lock().await;
+        if open.as_ref().is_some_and(|now| Arc::ptr_eq(now, line)) {
+            *open = None;
+        }
+    }
+}
+
+impl Node {
+    /// The open websocket, or a new one; nothing where the node has none for us.
+    ///
+    /// # Errors
+    /// It cannot be reached, or refuses our credentials.
+    pub(crate) async fn line(self: &Arc<Node>) -> Result<Option<Arc<Line>>, NodeError> {
+        let Some(websocket) = &self.websocket else { return Ok(None) };
+        // Whoever comes while it is being opened waits for it.
+        let mut open = websocket.open.lock().await;
+        if let Some(line) = open.as_ref().filter(|line| line.is_open()) {
+            return Ok(Some(Arc::clone(line)));
+        }
+        *open = None;
+        if !websocket.route.may_be_there() {
+            return Ok(None);
+        }
+        let line = self.open_line(websocket).await.inspect_err(|error| {
+            if error.blames_node() {
+                self.health.call_failed();
+            }
+        })?;
+        let line = line.map(Arc::new);
+        let (chain, node) = (self.chain().slug, self.host());
+        match &line {
+            Some(_) => tracing::debug!(chain, node, "a websocket to a node is open"),
+            None => {
+                websocket.route.note_missing();
+                tracing::info!(chain, node, "a node grants no websocket and is asked by HTTP");
+            }
+        }
+        open.clone_from(&line);
+        Ok(line)
+    }
+
+    async fn open_line(&self, websocket: &Websocket) -> Result<Option<Line>, NodeError> {
+        let (stream, progress) = match self.upgrade().await? {
+            Upgrade::Granted(stream, progress) => (stream, progress),
+            Upgrade::Refused => return Ok(None),
+        };
+        let answers = Answers::new(Arc::clone(&self.health), websocket.news.clone());
+        let line = Line::run(*stream, progress, answers);
+        let (body, ids) = self.envelope(FIRST_CALL, "[]");
+        let first = line.send(&ids, body, None);
+        match timeout(self.probe_limit, first).await {
+            Ok(Ok(_)) => Ok(Some(line)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Asks over a websocket. An answer that was not whole after the time for its head is waited
+    /// for as long as bytes come, up to the time for the whole.
+    ///
+    /// # Errors
+    /// As `send`; `Sent::Nothing` where the websocket turned out to be closed.
+    pub(crate) async fn ask_line(
+        &self,
+        line: &Arc<Line>,
+        lease: Lease,
+        body: Bytes,
+        ids: &Ids,
+    ) -> Result<Bytes, NodeError> {
+        let (started, read) = (Instant::now(), line.read());
+        let mut answer = std::pin::pin!(line.send(ids, body, Some(lease)));
+        let head = (started + self.first_byte).into();
+        if let Ok(outcome) = tokio::time::timeout_at(head, &mut answer).await {
+            return outcome;
+        }
+        let cause = if line.read() == read {
+            Cause::TimedOutFirstByte
+        } else {
+            match tokio::time::timeout_at((started + self.whole).into(), &mut answer).await {
+                Ok(outcome) => return outcome,
+                Err(_) => Cause::TimedOutWhole,
+            }
+        };
+        if let Some(websocket) = &self.websocket {
+            websocket.leave(line).await;
+        }
+        self.health.call_failed();
+        Err(NodeError::new(cause, Sent::Maybe))
+    }
+}
+
+/// Ticks `woken` whenever a node tells of a block over its websocket, for ever.
+pub(crate) async fn keep_hearing(node: Arc<Node>, woken: watch::Sender<u64>) {
+    let Some(websocket) = &node.websocket else { return };
+    let mut news = websocket.news.subscribe();
+    // The sender lives as long as `node`.
+    while news.changed().await.is_ok() {
+        woken.send_modify(|count| *count = count.wrapping_add(1));
+    }
+}
