@@ -5,7 +5,7 @@ mod scripted;
 
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt, stream};
 use node::{
@@ -78,16 +78,20 @@ async fn all_blocks(node: &Arc<Node>) -> (Vec<bytes::Bytes>, u64) {
 async fn whole_recording_takes_one_handshake_and_one_a_call_without() {
     let (with, without) = (Recorded::start(true).await, Recorded::start(false).await);
     let (_pool, node) = with.node(|_| {});
+    let began = Instant::now();
     let (blocks, calls) = all_blocks(&node).await;
+    let fast = began.elapsed();
     assert!(calls > 160, "{calls}");
     assert_eq!(with.replay.connections(), 1);
     assert_eq!(node.state().in_flight, 0);
     let (_pool, node) = without.node(|_| {});
+    let began = Instant::now();
     let (same, _) = all_blocks(&node).await;
+    let slow = began.elapsed();
     assert_eq!(blocks, same);
     // One more asked for the websocket.
     assert_eq!(without.replay.connections(), calls + 1);
-    println!("{calls} calls: 1 handshake, and {} without a websocket", calls + 1);
+    println!("{calls} requests: 1 handshake in {fast:?}, {} in {slow:?}", calls + 1);
 }
 
 #[tokio::test]

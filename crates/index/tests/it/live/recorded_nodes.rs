@@ -10,6 +10,7 @@ use index::utxo::{HashKey, Index, Store, SyncOptions};
 use node::{NodeConfig, Pool, PoolConfig, Tried};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use replay::{Phase, Replay, ReplayOptions, Tls};
+use testkit::{Chaos, Mischief};
 
 const CHAINS: [&str; 7] = ["btc", "ltc", "doge", "bch", "xec", "zec", "dcr"];
 
@@ -134,4 +135,35 @@ async fn first_load_of_dcr_takes_one_handshake_and_those_of_probes() {
     assert!(handshakes.0 * 4 < handshakes.1, "{handshakes:?}");
     assert!(handshakes.1 > blocks, "{handshakes:?}");
     assert!(with.calls() > blocks);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn websocket_that_is_cut_again_and_again_costs_no_row() {
+    let node = Replay::start("dcr", ReplayOptions::default()).await.unwrap();
+    let dirs = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    let (index, pool) = start("dcr", &node.url(), dirs[0].path(), false);
+    let height = tip("dcr", Phase::A);
+    in_sync(&index, height).await;
+    pool.stop();
+    for (dir, bulk) in [(&dirs[1], false), (&dirs[2], true)] {
+        // In the middle of an answer, whichever it is then.
+        let chaos = Chaos::start(node.address(), Mischief::ResetAfter(150_000)).await.unwrap();
+        let (cut, pool) = start("dcr", &chaos.url(), dir.path(), bulk);
+        until("it was cut", || chaos.connections() >= 8).await;
+        chaos.set(Mischief::Pass);
+        in_sync(&cut, height).await;
+        assert_same(&index, &cut);
+        end(cut, pool).await;
+    }
+    index.stop().await;
+}
+
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..1200 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("waited too long until {what}");
 }
