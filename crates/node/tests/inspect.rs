@@ -280,3 +280,20 @@ async fn live_litecoind_with_a_cookie_is_understood() {
     assert!(!found.offers.is_empty() && found.missing().next().is_none(), "{found:?}");
     assert_eq!(node.state().idle_connections, 1);
 }
+
+#[tokio::test]
+async fn live_zebrad_with_its_cookie_is_understood() {
+    let Ok(live) = testkit::Zebrad::start().await else {
+        eprintln!("zebrad is not installed: skipped");
+        return;
+    };
+    live.mine(3).await.unwrap();
+    let config = NodeConfig { cookie: Some(live.cookie()), ..NodeConfig::new(live.url()) };
+    let found = inspect(&pool("zec", "regtest", vec![config]).pick(&Tried::new()).unwrap()).await;
+    assert_eq!((found.state.verdict, found.state.height), (Verdict::Ready, Some(3)), "{found:?}");
+    assert!(!found.offers.is_empty() && found.missing().next().is_none(), "{found:?}");
+    let config = NodeConfig::new(live.url());
+    let found = inspect(&pool("zec", "regtest", vec![config]).pick(&Tried::new()).unwrap()).await;
+    assert_eq!(found.state.word(), "refused", "{found:?}");
+    assert!(found.advice.iter().any(|one| one.contains("rpc.cookie_dir")), "{found:?}");
+}

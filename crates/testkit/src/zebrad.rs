@@ -20,6 +20,8 @@ use crate::starting::{until_up, with_fresh_ports};
 const HINT: &str = ".ci/zebrad.sh";
 /// Where its blocks pay to: a script hash of the test networks.
 const MINER: &str = "t27eWDgjFYJGVXmzrXeVjnb5J3uXDM9xH9v";
+/// From which height on which rules hold, so that a short chain has coinbases of versions 4, 5 and 6.
+const UPGRADES: &str = "NU5 = 4\nNU6 = 6\n\"NU6.1\" = 8\n\"NU6.2\" = 10\n\"NU6.3\" = 12\n";
 /// The file that it writes its credentials to.
 const COOKIE: &str = ".cookie";
 
@@ -42,7 +44,7 @@ impl Zebrad {
             let (port, dir) = (free_port()?, folder.path().display().to_string());
             let config = format!(
                 "[network]\nnetwork = \"Regtest\"\nlisten_addr = \"127.0.0.1:0\"\n\
-                 cache_dir = false\n[state]\ncache_dir = \"{dir}/state\"\n\
+                 cache_dir = false\n[network.testnet_parameters.activation_heights]\n{UPGRADES}[state]\ncache_dir = \"{dir}/state\"\n\
                  [rpc]\nlisten_addr = \"127.0.0.1:{port}\"\ncookie_dir = \"{dir}\"\n\
                  [mining]\nminer_address = \"{MINER}\"\n"
             );
@@ -80,6 +82,11 @@ impl Zebrad {
     pub async fn call(&self, method: &str, params: Value) -> Result<Value, CallError> {
         let authorization = authorization(&self.cookie()).unwrap_or_default();
         call(&self.url(), &[("Authorization", &authorization)], method, params).await
+    }
+
+    /// Takes the block of this hash, and all above it, off its chain.
+    pub async fn invalidate(&self, hash: &str) -> Result<(), CallError> {
+        self.call("invalidateblock", json!([hash])).await.map(drop)
     }
 
     /// Mines blocks.
