@@ -5,6 +5,7 @@
 //! Invariant: whatever is started here ends with the value that stands for it, also when a test
 //! panics, and only by its own process id.
 
+mod account_calls;
 mod account_forge;
 mod anvil;
 mod call;

@@ -6,8 +6,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a stub ends the test that misuses it")]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -152,6 +153,8 @@ struct Inner {
     lacks: HashMap<String, (i64, String)>,
     distortion: Option<Distortion>,
     calls: HashMap<String, usize>,
+    /// Calls that it answers later.
+    held: HashSet<String>,
 }
 
 /// A running stub node. Dropping it ends it.
@@ -164,7 +167,13 @@ pub struct StubAccounts {
 impl StubAccounts {
     /// Starts a node with this chain.
     pub async fn start(chain: AccountChain) -> StubAccounts {
-        let inner = Inner { chain, lacks: HashMap::new(), distortion: None, calls: HashMap::new() };
+        let inner = Inner {
+            chain,
+            lacks: HashMap::new(),
+            distortion: None,
+            calls: HashMap::new(),
+            held: HashSet::new(),
+        };
         let inner = Arc::new(Mutex::new(inner));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -189,6 +198,21 @@ impl StubAccounts {
     /// Lacks a call from now on, and says so with this code and text.
     pub fn lack(&self, method: &str, code: i64, text: &str) {
         self.locked().lacks.insert(method.to_owned(), (code, text.to_owned()));
+    }
+
+    /// Has a call again from now on.
+    pub fn regain(&self, method: &str) {
+        self.locked().lacks.remove(method);
+    }
+
+    /// Gives no answer to a call from now on until it is released; all others are answered.
+    pub fn hold(&self, method: &str) {
+        self.locked().held.insert(method.to_owned());
+    }
+
+    /// Answers a call again.
+    pub fn release(&self, method: &str) {
+        self.locked().held.remove(method);
     }
 
     /// Changes answers from now on.
@@ -223,6 +247,9 @@ async fn serve(listener: TcpListener, inner: Arc<Mutex<Inner>>) {
                 let inner = Arc::clone(&inner);
                 async move {
                     let body = request.into_body().collect().await?.to_bytes();
+                    while is_held(&inner, &body) {
+                        tokio::time::sleep(Duration::from_millis(5)).await;
+                    }
                     let text = answer(&inner, &body);
                     let mut response = Response::new(Full::new(Bytes::from(text)));
                     let json = HeaderValue::from_static("application/json");
@@ -234,6 +261,18 @@ async fn serve(listener: TcpListener, inner: Arc<Mutex<Inner>>) {
             let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         });
     }
+}
+
+/// Whether a call of these is to be answered later.
+fn is_held(inner: &Mutex<Inner>, body: &[u8]) -> bool {
+    let held = &inner.lock().unwrap_or_else(PoisonError::into_inner).held;
+    let call = |call: &Value| call["method"].as_str().is_some_and(|method| held.contains(method));
+    // They are parsed once more only while something is held.
+    !held.is_empty()
+        && match serde_json::from_slice::<Value>(body) {
+            Ok(Value::Array(calls)) => calls.iter().any(call),
+            one => one.is_ok_and(|one| call(&one)),
+        }
 }
 
 fn answer(inner: &Mutex<Inner>, body: &[u8]) -> String {
