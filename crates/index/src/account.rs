@@ -6,6 +6,7 @@
 //! pool) they ask the [`Index`]. Invariants: what is held is one run of blocks, whole; every row of
 //! a block can be taken back from rows alone.
 
+mod aside;
 mod assembly;
 mod backfill;
 mod changes;
@@ -14,10 +15,12 @@ mod conversations;
 mod facts;
 mod fees;
 mod follow;
+mod gone;
 mod index;
 mod options;
 mod quantity;
 mod questions;
+mod rewards;
 mod rows;
 mod schema;
 mod shapes;
@@ -36,7 +39,7 @@ pub use facts::{
 };
 pub use fees::{FeeTier, Fees};
 pub use index::Index;
-pub use options::SyncOptions;
+pub use options::{AccountOptions, SyncOptions};
 pub use questions::{AccountState, Unanswered};
 pub use rows::End;
 pub(crate) use schema::FORMAT;

@@ -35,7 +35,7 @@ impl ChainIndex {
 
     /// Opens the index of the pool's chain in `dir`, or begins one, and keeps it at the tip of the
     /// pool's nodes from then on. To be called in a runtime, where waiting for the disk is allowed.
-    /// `history_from` says where an index of accounts begins (decision A12).
+    /// `accounts` is for an index of accounts alone (decision A12).
     ///
     /// # Errors
     /// The folder holds something else, is in use or damaged.
@@ -44,7 +44,7 @@ impl ChainIndex {
         pool: &Arc<Pool>,
         memory: &Memory,
         options: SyncOptions,
-        history_from: Option<i64>,
+        accounts: account::AccountOptions,
     ) -> Result<ChainIndex, IndexError> {
         let (chain, network) = (pool.chain(), pool.network());
         match chain.family {
@@ -53,14 +53,15 @@ impl ChainIndex {
                 Ok(ChainIndex::Utxo(utxo::Index::start(store, Arc::clone(pool), options)))
             }
             Family::Account => {
-                let store = account::Store::open(dir, chain, network, memory)?;
+                let mut store = account::Store::open(dir, chain, network, memory)?;
+                store.go_by(accounts.reward_forks)?;
                 let defaults = account::SyncOptions::default();
                 let options = account::SyncOptions {
                     poll: options.poll,
                     window: options.window,
                     least_free_bytes: options.least_free_bytes,
                     patience: options.patience,
-                    history_from: history_from.unwrap_or(defaults.history_from),
+                    history_from: accounts.history_from.unwrap_or(defaults.history_from),
                     ..defaults
                 };
                 let index = account::Index::start(store, Arc::clone(pool), options);

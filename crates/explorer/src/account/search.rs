@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::text::Text;
-use super::transaction::pending;
 use super::{Desk, json};
 use crate::answer::Number;
 use crate::refusal::Refusal;
@@ -97,7 +96,7 @@ async fn by_hash(desk: &Desk<'_>, hash: Hash) -> Result<Meaning, Refusal> {
         meaning => return Ok(meaning),
     }
     // A node that tells nothing of its pool keeps no search from its answer.
-    Ok(match pending(desk, &hash).await {
+    Ok(match desk.index.waiting(&hash).await {
         Ok(Some(_)) => Meaning::Tx { hash: Text(hash), height: None },
         _ => Meaning::None,
     })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use chain::account::{Address, Hash, Standard, TokenTransfer, U256};
-use index::account::{Log, Operation, Pending, Placed, Status, TokenFacts, Unanswered, View};
+use index::account::{Log, Operation, Pending, Placed, Status, TokenFacts, View};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -219,6 +219,18 @@ struct Read {
 
 /// One transaction, of a block or waiting.
 pub(super) async fn transaction(desk: &Desk<'_>, hash: Hash) -> Result<Bytes, Refusal> {
+    if let Some(found) = at_view(desk, hash).await? {
+        return Ok(found);
+    }
+    // Its block may have come while the pool was read.
+    let newer = desk.index.view().filter(|view| view.tip().hash != desk.view.tip().hash);
+    let Some(view) = newer else { return Err(Reason::NotFound.into()) };
+    let desk = Desk { view, ..desk.clone() };
+    at_view(&desk, hash).await?.ok_or_else(|| Reason::NotFound.into())
+}
+
+/// One transaction, if the blocks of the view have it or it waits.
+async fn at_view(desk: &Desk<'_>, hash: Hash) -> Result<Option<Bytes>, Refusal> {
     let read = move |view: &View, tier| {
         let Some(placed) = view.transaction(&hash, tier)? else { return Ok(None) };
         let logs = view.logs(&placed, tier)?;
@@ -226,13 +238,15 @@ pub(super) async fn transaction(desk: &Desk<'_>, hash: Hash) -> Result<Bytes, Re
         Ok(Some(Read { placed, logs, operations }))
     };
     let Some(Read { placed, logs, operations }) = desk.read(read).await? else {
-        let tx = pending(desk, &hash).await?.ok_or(Reason::NotFound)?;
-        return Ok(json(&Transaction {
-            listed: waiting(&tx),
-            method: method(tx.to, &tx.input),
-            internal_operations: None,
-            logs: None,
-            token_transfers: None,
+        let tx = desk.index.waiting(&hash).await?;
+        return Ok(tx.map(|tx| {
+            json(&Transaction {
+                listed: waiting(&tx),
+                method: method(tx.to, &tx.input),
+                internal_operations: None,
+                logs: None,
+                token_transfers: None,
+            })
         }));
     };
     let transfers: Vec<TokenTransfer> = logs.iter().flat_map(Log::transfers).collect();
@@ -241,7 +255,7 @@ pub(super) async fn transaction(desk: &Desk<'_>, hash: Hash) -> Result<Bytes, Re
     let tx = &placed.transaction;
     let first_log = tx.first_log;
     let log = |(place, log)| log_json(first_log, place, log);
-    Ok(json(&Transaction {
+    Ok(Some(json(&Transaction {
         method: method(tx.to, &tx.input),
         internal_operations: operations.map(|list| list.iter().map(operation_json).collect()),
         logs: Some((0..).zip(logs).map(log).collect()),
@@ -249,17 +263,7 @@ pub(super) async fn transaction(desk: &Desk<'_>, hash: Hash) -> Result<Bytes, Re
             transfers.iter().map(|it| transfer_json(it, tokens.get(&it.token))).collect(),
         ),
         listed: in_list(&desk.view, placed),
-    }))
-}
-
-/// A transaction that waits, by the pool; by the node's word where it shows no pool.
-pub(super) async fn pending(desk: &Desk<'_>, hash: &Hash) -> Result<Option<Arc<Pending>>, Refusal> {
-    match desk.index.txpool().await {
-        Ok(pool) => Ok(pool.get(hash).cloned()),
-        Err(Unanswered::Unable) => Ok(desk.index.pending_by_hash(hash).await?.map(Arc::new)),
-        // What waits is not known, but what the chain has is.
-        Err(error) => Err(error.into()),
-    }
+    })))
 }
 
 fn operation_json(operation: &Operation) -> InternalOperation {

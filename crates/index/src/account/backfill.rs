@@ -1,16 +1,19 @@
 //! Fills in the past, from the index's base down to where it begins.
 //!
 //! Leaves the tip to `sync`, which goes first. Invariants: a block is added only below the one that
-//! names it as its parent; what a node has pruned is never taken for empty: the base stays where
-//! it is, and is asked for again later.
+//! names it as its parent; what a node has pruned is never taken for empty: another node is asked,
+//! and where none has it the base stays where it is, and it is asked for again later; the past never
+//! takes the room that the tip needs.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use node::{Tried, Unusable};
+use node::Node;
 
+use super::aside::Aside;
 use super::facts::Block;
 use super::index::{Index, asked};
 use crate::sync::{UpstreamError, Waits};
@@ -22,24 +25,21 @@ const BATCH: u32 = 64;
 const BATCH_TRANSACTIONS: usize = 20_000;
 /// Between two looks while there is nothing to do, or the tip goes first.
 const IDLE: Duration = Duration::from_millis(250);
-/// Before what a node has pruned is asked for again.
-const PRUNED: Duration = Duration::from_secs(3600);
 
 /// Why a step was none.
 enum Pause {
-    /// Nothing to do, or the tip goes first.
+    /// Nothing to do, nobody has it, or the tip goes first.
     Idle,
-    Pruned,
     Trouble(String),
 }
 
 /// Fills in until it is through or ended.
 pub(super) async fn run(index: Arc<Index>) {
     let mut end = index.end_asked();
-    let (mut waits, mut failing) = (Waits::default(), false);
+    let (mut waits, mut failing, mut pruned) = (Waits::default(), false, Aside::default());
     loop {
         let step = tokio::select! {
-            step = step(&index) => step,
+            step = step(&index, &mut pruned) => step,
             () = asked(&mut end) => return,
         };
         let pause = match step {
@@ -49,10 +49,6 @@ pub(super) async fn run(index: Arc<Index>) {
                 continue;
             }
             Err(Pause::Idle) => IDLE,
-            Err(Pause::Pruned) => {
-                tracing::warn!(chain = index.chain().slug, "the node has pruned what is older");
-                PRUNED
-            }
             Err(Pause::Trouble(text)) => {
                 let chain = index.chain().slug;
                 match std::mem::replace(&mut failing, true) {
@@ -70,8 +66,8 @@ pub(super) async fn run(index: Arc<Index>) {
     }
 }
 
-/// Adds one batch of blocks.
-async fn step(index: &Arc<Index>) -> Result<(), Pause> {
+/// Adds one batch of blocks, of the first node that has the highest of them.
+async fn step(index: &Arc<Index>, pruned: &mut Aside) -> Result<(), Pause> {
     let (base, floor) = {
         let store = index.locked();
         let (Some(base), Some(begun_at)) = (store.base(), store.begun_at()) else {
@@ -83,46 +79,63 @@ async fn step(index: &Arc<Index>) -> Result<(), Pause> {
         return Err(Pause::Idle);
     }
     let dir = index.locked().dir();
-    room::check(&dir, index.options.least_free_bytes)
+    // The tip goes on with half of it.
+    room::check(&dir, index.options.least_free_bytes.saturating_mul(2))
         .map_err(|error| Pause::Trouble(error.to_string()))?;
-    let node = index.node(&Tried::new()).map_err(|_: Unusable| Pause::Idle)?;
-    let lowest = base.height.saturating_sub(BATCH).max(floor);
-    let fetch = |height| index.upstream.block(&node, height);
-    let heights = (lowest..base.height).rev();
-    let mut fetched = stream::iter(heights).map(fetch).buffered(index.options.window);
+    let heights = base.height.saturating_sub(BATCH).max(floor)..base.height;
+    let (mut tried, mut trouble) = (pruned.tried(&index.pool), None);
+    while let Ok(node) = index.node(&tried) {
+        let (blocks, error) = fetch(index, &node, heights.clone()).await;
+        if !blocks.is_empty() {
+            return add(index, blocks).await;
+        }
+        match error {
+            // A block below one that exists exists: who does not know it has pruned it.
+            Some(UpstreamError::Pruned | UpstreamError::NotThere) => {
+                let chain = index.chain().slug;
+                tracing::warn!(chain, host = node.host(), "the node has pruned what is older");
+                pruned.put(&node, index.options.retry_after);
+            }
+            Some(error) => trouble = Some(error.to_string()),
+            None => return Err(Pause::Idle),
+        }
+        tried.add(&node);
+    }
+    Err(trouble.map_or(Pause::Idle, Pause::Trouble))
+}
+
+/// A node's blocks of those heights, the highest first, and why there are no more.
+async fn fetch(
+    index: &Index,
+    node: &Arc<Node>,
+    heights: Range<u32>,
+) -> (Vec<Block>, Option<UpstreamError>) {
+    let fetch = |height| index.upstream.block(node, height);
+    let mut fetched = stream::iter(heights.rev()).map(fetch).buffered(index.options.window);
     let (mut blocks, mut transactions): (Vec<Block>, usize) = (Vec::new(), 0);
-    let mut trouble = None;
     while let Some(block) = fetched.next().await {
         match block {
             Ok(block) => {
                 transactions += block.transactions.len();
                 blocks.push(block);
             }
-            Err(error) => {
-                trouble = Some(error);
-                break;
-            }
+            Err(error) => return (blocks, Some(error)),
         }
         if transactions >= BATCH_TRANSACTIONS {
             break;
         }
     }
-    drop(fetched);
-    if !blocks.is_empty() {
-        return match index.change(move |store| store.prepend(&blocks)).await {
-            // Our base was taken back meanwhile, or the node follows another chain.
-            Err(IndexError::NotNext { .. }) => Err(Pause::Idle),
-            Err(error) => Err(Pause::Trouble(error.to_string())),
-            Ok(()) => {
-                index.more.notify_waiters();
-                Ok(())
-            }
-        };
+    (blocks, None)
+}
+
+async fn add(index: &Arc<Index>, blocks: Vec<Block>) -> Result<(), Pause> {
+    match index.change(move |store| store.prepend(&blocks)).await {
+        // Our base was taken back meanwhile, or the node follows another chain.
+        Err(IndexError::NotNext { .. }) => Err(Pause::Idle),
+        Err(error) => Err(Pause::Trouble(error.to_string())),
+        Ok(()) => {
+            index.more.notify_waiters();
+            Ok(())
+        }
     }
-    Err(match trouble {
-        // A block below one that exists exists: who does not know it has pruned it.
-        Some(UpstreamError::Pruned | UpstreamError::NotThere) => Pause::Pruned,
-        Some(error) => Pause::Trouble(error.to_string()),
-        None => Pause::Idle,
-    })
 }

@@ -66,12 +66,14 @@ pub(crate) fn connect(batch: &mut Batch<'_>, block: &Block) {
     }
 }
 
-/// Adds what traces tell of a block's transactions.
+/// Adds what traces tell of a block's transactions; also of those whose receipts do not tell
+/// whether they failed, if `decides`.
 pub(crate) fn trace(
     reader: Reader<'_>,
     batch: &mut Batch<'_>,
     height: u32,
     traces: &[Traced],
+    decides: bool,
 ) -> Result<(), IndexError> {
     for (index, traced) in (0..).zip(traces) {
         let place = Place { height, index };
@@ -85,7 +87,9 @@ pub(crate) fn trace(
         for (contract, creator) in creations(operations) {
             batch.put(CREATION_BY_ADDRESS, &address_key(&contract, place), &creator.0);
         }
-        decide(reader, batch, place, traced)?;
+        if decides {
+            decide(reader, batch, place, traced)?;
+        }
     }
     batch.delete(UNTRACED, &untraced_key(height));
     Ok(())
@@ -103,7 +107,7 @@ fn decide(
     if tx.status != Status::Unknown {
         return Ok(());
     }
-    tx.status = if traced.failed { Status::Failed } else { Status::Success };
+    tx.settle(traced.failed);
     if let Some(address) = created(&tx) {
         batch.put(HISTORY_BY_ADDRESS, &address_key(&address, place), &[]);
         batch.put(CREATION_BY_ADDRESS, &address_key(&address, place), &tx.from.0);

@@ -120,7 +120,7 @@ fn a_block_and_its_receipts_are_put_together() {
     let hashes: Vec<Hash> = receipts.iter().map(|receipt| receipt.transaction_hash.0).collect();
     assert!(!hashes.is_empty());
     // Its chain has Byzantium later, and these receipts no status.
-    let forks = RewardForks { byzantium: 9, constantinople: 12 };
+    let forks = RewardForks { byzantium: 9, constantinople: 12, merge: None };
     let block = assemble(body, receipts, &[], forks).unwrap();
     let own: Vec<Hash> = block.transactions.iter().map(|(tx, _)| tx.hash).collect();
     assert_eq!(own, hashes);

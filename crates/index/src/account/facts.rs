@@ -106,6 +106,13 @@ pub struct Transaction {
 }
 
 impl Transaction {
+    /// Takes what decides whether it failed, where its receipt does not: a creation that failed has
+    /// created nothing.
+    pub(crate) fn settle(&mut self, failed: bool) {
+        self.status = if failed { Status::Failed } else { Status::Success };
+        self.created = self.created.filter(|_| !failed);
+    }
+
     /// What it cost: gas and blobs (decision A2). `None` where that has more than 256 bits.
     pub(crate) fn checked_fee(&self) -> Option<U256> {
         let gas = U256::from(self.gas_used).checked_mul(self.effective_gas_price)?;

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use chain::account::RewardForks;
 use chain::{Chain, Network};
 use node::{Node, Pool, Tried, Unusable};
 use tokio::sync::{Notify, watch};
@@ -50,7 +49,9 @@ pub struct Index {
     last_node: AtomicU64,
     /// `eth_chainId` and one; 0: not known.
     chain_id: AtomicU64,
-    born: Instant,
+    pub(super) born: Instant,
+    /// Milliseconds after `born` at which a round began that came to its node's best block.
+    followed_ms: AtomicU64,
     /// Milliseconds after `born` at which the node was heard last; 0: never.
     heard_ms: AtomicU64,
     /// There is something to trace, or to fill in below.
@@ -62,12 +63,11 @@ pub struct Index {
 impl Index {
     pub(super) fn new(store: Store, pool: Arc<Pool>, options: SyncOptions) -> Index {
         let (chain, network) = (store.chain(), store.network());
-        let forks = options.forks.unwrap_or_else(|| RewardForks::of(network.chain_id));
         Index {
             chain,
             network,
             pool,
-            upstream: Upstream::new(forks),
+            upstream: Upstream::new(store.forks(), options.retry_after),
             tokens: Tokens::default(),
             txpool: PoolCache::default(),
             fees: FeeCache::default(),
@@ -80,6 +80,7 @@ impl Index {
             last_node: AtomicU64::new(0),
             chain_id: AtomicU64::new(network.chain_id.map_or(0, |id| id.saturating_add(1))),
             born: Instant::now(),
+            followed_ms: AtomicU64::new(0),
             heard_ms: AtomicU64::new(0),
             more: Notify::new(),
             end: watch::channel(false).0,
@@ -178,6 +179,17 @@ impl Index {
     pub(super) fn heard(&self) {
         let now = self.born.elapsed().as_millis().max(1) as u64;
         self.heard_ms.store(now, Ordering::Relaxed);
+    }
+
+    /// How long after it was born the index began to come to its node's best block, the last time
+    /// that it came there.
+    pub(super) fn followed(&self) -> Duration {
+        Duration::from_millis(self.followed_ms.load(Ordering::Acquire))
+    }
+
+    /// Notes that it came to its node's best block, after it began to at `began`.
+    pub(super) fn has_followed(&self, began: Duration) {
+        self.followed_ms.store(began.as_millis() as u64, Ordering::Release);
     }
 
     pub(super) fn stand(&self, standing: Standing) {

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use chain::account::RewardForks;
 
+/// So long what a node lacks, or has thrown away, is not asked of it again.
+pub(super) const RETRY_AFTER: Duration = Duration::from_secs(3600);
+
 /// How an index is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncOptions {
@@ -21,8 +24,18 @@ pub struct SyncOptions {
     pub history_from: i64,
     /// Blocks that an empty index takes before it is served; 64.
     pub first_blocks: u32,
-    /// Heights from which the reward of miners is lower; those of the network unless given.
-    pub forks: Option<RewardForks>,
+    /// So long what a node lacks, or has thrown away, is not asked of it again; an hour.
+    pub retry_after: Duration,
+}
+
+/// What an operator says of an index of accounts alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccountOptions {
+    /// Where the index begins (see [`SyncOptions`]), unless as by default.
+    pub history_from: Option<i64>,
+    /// Heights from which blocks create less (see [`super::Store::go_by`]), unless those of the
+    /// network.
+    pub reward_forks: Option<RewardForks>,
 }
 
 impl Default for SyncOptions {
@@ -34,7 +47,7 @@ impl Default for SyncOptions {
             patience: Duration::from_secs(30),
             history_from: -2_000_000,
             first_blocks: 64,
-            forks: None,
+            retry_after: RETRY_AFTER,
         }
     }
 }

@@ -56,6 +56,8 @@ pub(crate) const META_TIP: &[u8] = b"tip";
 pub(crate) const META_BASE: &[u8] = b"base";
 /// Key of the height of the node's tip when the index began, in `meta`.
 pub(crate) const META_BEGUN_AT: &[u8] = b"begun_at";
+/// Key in `meta` of the heights from which blocks create less, where they are not the network's.
+pub(crate) const META_REWARD_FORKS: &[u8] = b"reward_forks";
 
 /// A transaction in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use chain::account::Hash;
+use chain::account::{Hash, RewardForks};
 use chain::{Chain, Hash32, Network};
 
 use super::changes::{connect, disconnect, read_block, trace};
 use super::facts::{Block, BlockFacts, Traced};
+use super::rewards;
 use super::rows::{End, Retry};
 use super::schema::{META_BASE, META_BEGUN_AT, META_TIP, TABLES, UNTRACED, untraced_key};
 use crate::db::{Batch, Db, Memory, Reader};
@@ -25,6 +26,7 @@ pub struct Store {
     db: Arc<Db>,
     chain: &'static Chain,
     network: &'static Network,
+    forks: RewardForks,
     tip: Option<End>,
     base: Option<End>,
     begun_at: Option<u32>,
@@ -82,9 +84,9 @@ impl Store {
         network: &'static Network,
     ) -> Result<Store, IndexError> {
         let (tip, base) = (read_end(&db, META_TIP)?, read_end(&db, META_BASE)?);
-        let begun_at = read_begun_at(&db)?;
+        let (forks, begun_at) = (rewards::of_store(&db, network)?, read_begun_at(&db)?);
         let skipped_logs = Arc::default();
-        let store = Store { db, chain, network, tip, base, begun_at, skipped_logs };
+        let store = Store { db, chain, network, forks, tip, base, begun_at, skipped_logs };
         store.check_ends()?;
         Ok(store)
     }
@@ -112,6 +114,15 @@ impl Store {
     /// The network.
     pub fn network(&self) -> &'static Network {
         self.network
+    }
+
+    /// The heights from which its blocks are made by other rules.
+    pub fn forks(&self) -> RewardForks {
+        self.forks
+    }
+
+    pub(super) fn set_forks(&mut self, forks: RewardForks) {
+        self.forks = forks;
     }
 
     /// The folder.
@@ -247,21 +258,25 @@ impl Store {
         self.begun_at.get_or_insert(height);
     }
 
-    /// Adds what traces tell, unless the block of that hash is not ours any more.
+    /// Adds what traces tell of blocks, each with its height and hash, in one batch; gives how many
+    /// of them are ours still.
     pub(crate) fn trace(
         &mut self,
-        height: u32,
-        hash: Hash,
-        traces: &[Traced],
-    ) -> Result<bool, IndexError> {
-        let block = self.block(height)?.filter(|block| block.hash == hash);
-        let Some(block) = block.filter(|block| block.tx_count as usize == traces.len()) else {
-            return Ok(false);
-        };
+        blocks: &[(u32, Hash, Vec<Traced>)],
+    ) -> Result<usize, IndexError> {
         let mut batch = Batch::new(&self.db);
-        trace(self.db.latest(), &mut batch, block.height, traces)?;
+        let mut added = 0;
+        for (height, hash, traces) in blocks {
+            let ours = self.block(*height)?.filter(|block| block.hash == *hash);
+            if ours.is_none_or(|block| block.tx_count as usize != traces.len()) {
+                continue;
+            }
+            let decides = u64::from(*height) < self.forks.byzantium;
+            trace(self.db.latest(), &mut batch, *height, traces, decides)?;
+            added += 1;
+        }
         self.db.commit(batch)?;
-        Ok(true)
+        Ok(added)
     }
 
     /// Notes that the traces of a block were asked for in vain.
@@ -333,3 +348,6 @@ fn read_begun_at(db: &Db) -> Result<Option<u32>, IndexError> {
     let height = <[u8; 4]>::try_from(&row[..]).map(u32::from_be_bytes);
     height.map(Some).map_err(|_| IndexError::damaged("a row of meta makes no sense"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 use node::{Node, Pool, Tried, Verdict};
 use tokio::sync::watch;
 
+use super::aside::Aside;
 use super::index::{Index, asked};
 use super::options::SyncOptions;
 use super::store::Store;
 use super::upstream::Head;
-use crate::sync::{Trouble, Waits};
+use crate::sync::{Trouble, UpstreamError, Waits};
 use crate::{Standing, room};
 
 /// Between two looks at what is final.
@@ -24,6 +25,8 @@ const FINAL_EVERY: Duration = Duration::from_secs(30);
 const POOL_EVERY: Duration = Duration::from_secs(1);
 /// Between two looks at the nodes' probes while none can be asked.
 const NO_NODE: Duration = Duration::from_millis(100);
+/// So long a node that gave parts of a block that make no sense is left alone where others are.
+const SPOILT: Duration = Duration::from_secs(30);
 
 /// What follows the tip.
 pub(super) struct Sync {
@@ -36,6 +39,8 @@ pub(super) struct Sync {
     final_looked: Option<Instant>,
     /// Since when other nodes do not know our tip.
     pub(super) alone_since: Option<Instant>,
+    /// Nodes that gave something else than was asked for.
+    spoilt: Aside,
     waits: Waits,
     told: Option<String>,
     pub(super) end: watch::Receiver<bool>,
@@ -62,6 +67,7 @@ impl Index {
             last_final: None,
             final_looked: None,
             alone_since: None,
+            spoilt: Aside::default(),
             waits: Waits::default(),
             told: None,
             end: index.end_asked(),
@@ -127,34 +133,50 @@ impl Sync {
         self.told = Some(text);
     }
 
-    /// One look at the node, and everything that follows from it.
+    /// One look at a node, and everything that follows from it.
     async fn round(&mut self) -> Result<(), Trouble> {
         let node = self.node()?;
-        let best = self.index.upstream.best(&node).await?;
+        let done = self.round_of(&node).await;
+        let spoilt = UpstreamError::is_of_the_node;
+        if matches!(&done, Err(Trouble::Upstream(error)) if spoilt(error)) {
+            self.spoilt.put(&node, SPOILT);
+        }
+        done
+    }
+
+    async fn round_of(&mut self, node: &Arc<Node>) -> Result<(), Trouble> {
+        let began = self.index.born.elapsed();
+        let best = self.index.upstream.best(node).await?;
         self.index.heard();
-        self.stand(&node, best);
+        self.stand(node, best);
         self.check_room()?;
-        self.look_at_final(&node).await;
-        let best = self.follow(&node, best).await?;
-        self.look_at_chain_id(&node).await;
-        self.look_at_pool(&node).await;
-        self.stand(&node, best);
+        self.look_at_final(node).await;
+        let best = self.follow(node, best).await?;
+        self.index.has_followed(began);
+        self.look_at_chain_id(node).await;
+        self.look_at_pool(node).await;
+        self.stand(node, best);
         Ok(())
     }
 
     /// The node that gave us our tip, if it can be asked and was not left behind; else the best
-    /// one. Rows are for good, so nothing is taken from a node before a probe knew its chain.
+    /// one. One whose blocks make no sense is asked only where there is no other.
     fn node(&self) -> Result<Arc<Node>, Trouble> {
-        let mut tried = Tried::new();
+        let sound = self.probed(self.spoilt.tried(&self.index.pool));
+        sound.or_else(|| self.probed(Tried::new())).ok_or(Trouble::NoNode)
+    }
+
+    /// Rows are for good, so nothing is taken from a node before a probe knew its chain.
+    fn probed(&self, mut tried: Tried) -> Option<Arc<Node>> {
         loop {
             match self.index.node(&tried) {
-                Ok(node) if node.state().verdict != Verdict::Unprobed => return Ok(node),
+                Ok(node) if node.state().verdict != Verdict::Unprobed => return Some(node),
                 Ok(unknown) => tried.add(&unknown),
                 // A node that is still downloading can be followed while it does.
                 Err(_) => {
                     let nodes = self.index.pool.nodes();
-                    let syncing = nodes.iter().find(|node| node.state().syncing());
-                    return syncing.map(Arc::clone).ok_or(Trouble::NoNode);
+                    let syncs = |node: &&Arc<Node>| node.state().syncing() && !tried.contains(node);
+                    return nodes.iter().find(syncs).map(Arc::clone);
                 }
             }
         }

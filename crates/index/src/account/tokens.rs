@@ -137,3 +137,50 @@ fn said(answer: &Result<Box<RawValue>, RpcError>) -> Option<Vec<u8>> {
     let text = answer.as_ref().ok()?;
     serde_json::from_str::<Hex<Vec<u8>>>(text.get()).ok().map(|bytes| bytes.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(n: u32) -> Address {
+        let mut address = [7; 20];
+        address[..4].copy_from_slice(&n.to_be_bytes());
+        Address(address)
+    }
+
+    fn named(n: u32) -> (Address, TokenFacts) {
+        (token(n), TokenFacts { symbol: Some("A".into()), decimals: Some(1) })
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded_and_the_newest_is_there() {
+        let tokens = Tokens::default();
+        let most = MOST as u32;
+        for first in (0..2 * most + 100).step_by(MOST_AT_ONCE) {
+            let some: Vec<u32> = (first..first + MOST_AT_ONCE as u32).collect();
+            let asked = tokens.take_on(&some.iter().copied().map(token).collect::<Vec<_>>());
+            assert_eq!(asked.len(), MOST_AT_ONCE);
+            tokens.learn(&asked, some.iter().copied().map(named).collect());
+            assert!(tokens.locked().known.len() <= MOST);
+            assert_eq!(tokens.known(&[token(first)]).len(), 1);
+        }
+        assert!(tokens.locked().asked.is_empty());
+    }
+
+    #[test]
+    fn a_contract_is_asked_once_at_a_time_and_again_if_nothing_came() {
+        let tokens = Tokens::default();
+        let all: Vec<Address> = (0..120).map(token).collect();
+        let first = tokens.take_on(&all);
+        assert_eq!(first, all[..50]);
+        // Whoever comes meanwhile asks for others.
+        assert_eq!(tokens.take_on(&all), all[50..100]);
+        assert_eq!(tokens.take_on(&all), all[100..]);
+        assert_eq!(tokens.take_on(&all), []);
+        // Nobody answered for the first ones; of the last one the contract said nothing.
+        tokens.learn(&first, Vec::new());
+        tokens.learn(&all[119..], vec![(all[119], TokenFacts::default())]);
+        assert_eq!(tokens.take_on(&all), first);
+        assert_eq!(tokens.known(&all[119..])[&all[119]], TokenFacts::default());
+    }
+}

@@ -12,12 +12,13 @@ use chain::account::Hash;
 use futures_util::future::join_all;
 use node::{Node, Tried};
 
-use super::changes::{read_tx, scan_untraced};
+use super::changes::{read_block, read_tx, scan_untraced};
 use super::facts::{Status, Traced};
 use super::index::{Index, asked};
 use super::rows::Retry;
 use super::schema::Place;
 use crate::ReadError;
+use crate::db::Db;
 use crate::sync::UpstreamError;
 
 /// Blocks that are traced at once.
@@ -26,8 +27,6 @@ const AT_ONCE: usize = 4;
 const LOOKED_AT: usize = 10_000;
 /// Between two looks while there is nothing to do.
 const IDLE: Duration = Duration::from_millis(500);
-/// So long what a node has no state for is left alone.
-const PRUNED: Duration = Duration::from_secs(3600);
 /// The longest time before a trace that failed is asked for again.
 const LONGEST_SECS: u64 = 3600;
 
@@ -75,12 +74,12 @@ pub(super) async fn run(index: Arc<Index>) {
 
 /// Traces a few blocks; whether there may be more to do at once.
 async fn step(index: &Arc<Index>, gone: &mut Gone) -> bool {
-    if gone.is_some_and(|(_, since)| since.elapsed() > PRUNED) {
+    if gone.is_some_and(|(_, since)| since.elapsed() > index.options.retry_after) {
         *gone = None;
     }
     let lowest = gone.map_or(0, |(height, _)| height.saturating_add(1));
-    let finding = Arc::clone(index);
-    let jobs = tokio::task::spawn_blocking(move || jobs(&finding, lowest)).await;
+    let db = Arc::clone(index.locked().db());
+    let jobs = tokio::task::spawn_blocking(move || jobs(&db, lowest)).await;
     let jobs = match jobs {
         Ok(Ok(jobs)) => jobs,
         Ok(Err(error)) => {
@@ -90,39 +89,40 @@ async fn step(index: &Arc<Index>, gone: &mut Gone) -> bool {
         Err(_) => return false,
     };
     let outcomes = join_all(jobs.iter().map(|job| trace(index, job))).await;
-    let mut did = false;
+    let mut traced = Vec::new();
+    let mut postponed = Vec::new();
     for (job, outcome) in jobs.into_iter().zip(outcomes) {
-        let (height, hash) = (job.height, job.hash);
-        let changed = match outcome {
-            Outcome::Traced(traces) => {
-                did = true;
-                index.change(move |store| store.trace(height, hash, &traces).map(drop)).await
-            }
-            Outcome::Failed => {
-                let retry = later(job.retry);
-                index.change(move |store| store.postpone(height, retry)).await
-            }
+        match outcome {
+            Outcome::Traced(traces) => traced.push((job.height, job.hash, traces)),
+            Outcome::Failed => postponed.push((job.height, later(job.retry))),
             Outcome::Pruned => {
-                let up_to = gone.map_or(height, |(up_to, _)| up_to.max(height));
+                let up_to = gone.map_or(job.height, |(up_to, _)| up_to.max(job.height));
                 *gone = Some((up_to, Instant::now()));
-                Ok(())
             }
-            Outcome::Unable => Ok(()),
-        };
-        if let Err(error) = changed {
-            tracing::warn!(chain = index.chain().slug, %error, "traces cannot be stored");
-            return false;
+            Outcome::Unable => {}
         }
+    }
+    let did = !traced.is_empty();
+    if !did && postponed.is_empty() {
+        return false;
+    }
+    let changed = index.change(move |store| {
+        store.trace(&traced)?;
+        postponed.into_iter().try_for_each(|(height, retry)| store.postpone(height, retry))
+    });
+    if let Err(error) = changed.await {
+        tracing::warn!(chain = index.chain().slug, %error, "traces cannot be stored");
+        return false;
     }
     did
 }
 
-/// The newest blocks above `lowest` whose time has come.
-fn jobs(index: &Index, lowest: u32) -> Result<Vec<Job>, ReadError> {
-    let store = index.locked();
-    let now = now_secs();
+/// The newest blocks above `lowest` whose time has come. Holds up nobody who writes: a block that
+/// is taken back meanwhile is told by its hash when its traces come.
+fn jobs(db: &Db, lowest: u32) -> Result<Vec<Job>, ReadError> {
+    let (reader, now) = (db.latest(), now_secs());
     let (mut due, mut seen) = (Vec::new(), 0);
-    scan_untraced(store.reader(), u32::MAX, |height, retry| {
+    scan_untraced(reader, u32::MAX, |height, retry| {
         seen += 1;
         if retry.next_secs <= now && height >= lowest {
             due.push((height, retry));
@@ -134,9 +134,9 @@ fn jobs(index: &Index, lowest: u32) -> Result<Vec<Job>, ReadError> {
     })?;
     let mut jobs = Vec::with_capacity(due.len());
     for (height, retry) in due {
-        let Some(block) = store.block(height)? else { continue };
+        let Some(block) = read_block(reader, height)? else { continue };
         let places = (0..block.tx_count).map(|index| Place { height, index });
-        let named = |place| Ok(read_tx(store.reader(), place)?.map(|tx| (tx.hash, tx.status)));
+        let named = |place| Ok(read_tx(reader, place)?.map(|tx| (tx.hash, tx.status)));
         let transactions: Vec<Option<_>> = places.map(named).collect::<Result<_, ReadError>>()?;
         let transactions = transactions.into_iter().flatten().collect();
         jobs.push(Job { height, hash: block.hash, transactions, retry });

@@ -13,6 +13,7 @@ use chain::account::{Address, Hash, U256};
 use node::{Node, Tried};
 use serde::Deserialize;
 
+use super::gone::Gone;
 use super::index::Index;
 use super::quantity::Hex;
 use super::questions::Unanswered;
@@ -58,12 +59,14 @@ pub struct Txpool {
     /// Those that could be mined next, the best paying first.
     pub pending: Vec<Arc<Pending>>,
     by_hash: HashMap<Hash, Arc<Pending>>,
+    gone: Gone,
 }
 
 impl Txpool {
-    /// The transaction of a hash, also one that has to wait for another one.
-    pub fn get(&self, hash: &Hash) -> Option<&Arc<Pending>> {
-        self.by_hash.get(hash)
+    /// The transaction of a hash, also one that has to wait for another one, or that left the pool
+    /// for a block that the index has not yet.
+    fn get(&self, hash: &Hash, followed: Duration) -> Option<&Arc<Pending>> {
+        self.by_hash.get(hash).or_else(|| self.gone.get(hash, followed))
     }
 }
 
@@ -131,7 +134,11 @@ impl Index {
             return Ok(Arc::clone(pool));
         }
         match self.read_pool().await {
-            Ok(pool) => {
+            Ok(mut pool) => {
+                if let Some((before, _)) = &*last {
+                    let (followed, now) = (self.followed(), self.born.elapsed());
+                    pool.gone = before.gone.next(&before.by_hash, &pool.by_hash, followed, now);
+                }
                 let pool = Arc::new(pool);
                 *last = Some((Arc::clone(&pool), Instant::now()));
                 Ok(pool)
@@ -161,11 +168,20 @@ impl Index {
         Err(last)
     }
 
-    /// A transaction that waits, by the node's word on its hash alone, for nodes that show no pool.
+    /// A transaction that waits, by the pool; by the node's word on its hash alone where nodes show
+    /// no pool.
     ///
     /// # Errors
     /// No node gave an answer.
-    pub async fn pending_by_hash(&self, hash: &Hash) -> Result<Option<Pending>, Unanswered> {
+    pub async fn waiting(&self, hash: &Hash) -> Result<Option<Arc<Pending>>, Unanswered> {
+        match self.txpool().await {
+            Ok(pool) => Ok(pool.get(hash, self.followed()).cloned()),
+            Err(Unanswered::Unable) => Ok(self.pending_by_hash(hash).await?.map(Arc::new)),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn pending_by_hash(&self, hash: &Hash) -> Result<Option<Pending>, Unanswered> {
         let method = "eth_getTransactionByHash";
         let node = self.node(&Tried::new()).map_err(|_| Unanswered::Silent)?;
         let answer = self.upstream.call(&node, method, &format!(r#"["{hash}"]"#)).await;
@@ -210,7 +226,7 @@ pub(super) fn pool(content: Content) -> Txpool {
     for tx in waiting.values().chain(ready.values()).flat_map(BTreeMap::values) {
         by_hash.insert(tx.hash, Arc::clone(tx));
     }
-    Txpool { pending: ordered(ready), by_hash }
+    Txpool { pending: ordered(ready), by_hash, gone: Gone::default() }
 }
 
 /// The next one of a sender, and what it has besides. What pays best is the greatest.

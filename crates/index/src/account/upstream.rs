@@ -2,7 +2,7 @@
 //!
 //! Leaves transport to `node`, what to do with an answer to its callers. Invariants: an answer of
 //! another shape is an error, never a guess; a call that a node lacks is remembered and not asked
-//! again for an hour; what a node has pruned is told apart from what does not exist.
+//! again for a while; what a node has pruned is told apart from what does not exist.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,10 +21,10 @@ use super::shapes::{BlockShape, HeaderShape, ReceiptShape};
 use super::trace::{BadTrace, OneTrace, read_flat, read_tree, read_trees};
 use crate::sync::UpstreamError;
 
-/// So long a call that a node lacks is not asked for again.
-const LACKS_FOR: Duration = Duration::from_secs(3600);
 /// Receipts that are asked for in one request where a node has no call for a whole block.
 const RECEIPTS: usize = 100;
+/// The code of an error that is about a call's parameters.
+const INVALID_PARAMS: i64 = -32602;
 /// How the tracer is named; a transaction that is traced alone may take longer.
 const TRACER: &str = r#"{"tracer":"callTracer"}"#;
 const SLOW_TRACER: &str = r#"{"tracer":"callTracer","timeout":"60s"}"#;
@@ -56,16 +56,18 @@ pub(crate) struct Head {
 }
 
 /// What is known of nodes besides their health, and the calls.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Upstream {
     /// By node and call: since when it is known to be missing.
     lacks: Mutex<HashMap<(u64, &'static str), Instant>>,
+    lacks_for: Duration,
     forks: RewardForks,
 }
 
 impl Upstream {
-    pub(super) fn new(forks: RewardForks) -> Upstream {
-        Upstream { lacks: Mutex::default(), forks }
+    /// A call that a node lacks is not asked of it again for so long.
+    pub(super) fn new(forks: RewardForks, lacks_for: Duration) -> Upstream {
+        Upstream { lacks: Mutex::default(), lacks_for, forks }
     }
 
     /// The heights from which blocks are made by other rules.
@@ -76,7 +78,7 @@ impl Upstream {
     /// Whether a node is known to lack a call.
     pub(super) fn lacks(&self, node: &Node, method: &'static str) -> bool {
         let lacks = self.lacks.lock().unwrap_or_else(PoisonError::into_inner);
-        lacks.get(&(node.id(), method)).is_some_and(|since| since.elapsed() < LACKS_FOR)
+        lacks.get(&(node.id(), method)).is_some_and(|since| since.elapsed() < self.lacks_for)
     }
 
     /// Remembers that a node lacks a call.
@@ -185,10 +187,16 @@ impl Upstream {
         block: Hash,
         transactions: &[Hash],
     ) -> Result<Vec<Box<RawValue>>, UpstreamError> {
-        match self.call(node, "eth_getBlockReceipts", &format!(r#"["{block}"]"#)).await {
+        let method = "eth_getBlockReceipts";
+        match self.call(node, method, &format!(r#"["{block}"]"#)).await {
             Ok(text) if text.get() == "null" => Err(UpstreamError::NotThere),
             Ok(text) => Ok(vec![text]),
             Err(UpstreamError::Missing { .. }) => self.single_receipts(node, transactions).await,
+            // It takes heights alone, which may mean another block by now.
+            Err(UpstreamError::Call(CallError::Rpc { code: INVALID_PARAMS, .. })) => {
+                self.note_lack(node, method);
+                self.single_receipts(node, transactions).await
+            }
             Err(error) => Err(error),
         }
     }

@@ -14,13 +14,14 @@ mod node;
 mod records;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::ops::ControlFlow;
 
 use super::changes::read_block;
+use super::rewards;
 use super::rows::{End, Retry};
-use super::schema::{META_BASE, META_BEGUN_AT, META_TIP, UNTRACED};
+use super::schema::{META_BASE, META_BEGUN_AT, META_REWARD_FORKS, META_TIP, UNTRACED};
 use super::store::Store;
 use crate::audit::Progress;
 use crate::faults::Faults;
@@ -94,6 +95,7 @@ impl Store {
     /// The rows of `meta` say what the open store goes by, and there are no others.
     fn audit_meta(&self, faults: &mut Faults) -> Result<(), ReadError> {
         let identity = Identity::new(self.chain(), self.network());
+        let forks = rewards::row(self.forks(), self.network());
         let mut seen = 0;
         let mut rows = self.db().latest().rows(META);
         while let Some((key, value)) = rows.here()? {
@@ -101,6 +103,7 @@ impl Store {
                 META_TIP => self.tip().is_some_and(|tip| tip.bytes() == value),
                 META_BASE => self.base().is_some_and(|base| base.bytes() == value),
                 META_BEGUN_AT => self.begun_at().is_some_and(|at| at.to_be_bytes() == value),
+                META_REWARD_FORKS => forks.as_deref() == Some(value),
                 META_IDENTITY => serde_json::to_vec(&identity).is_ok_and(|own| own == value),
                 _ => false,
             };
@@ -110,7 +113,7 @@ impl Store {
             }
             rows.step();
         }
-        if seen < 1 + 3 * u32::from(self.tip().is_some()) {
+        if seen < 1 + u32::from(forks.is_some()) + 3 * u32::from(self.tip().is_some()) {
             faults.tell("meta", &[], "lacks a row");
         }
         Ok(())

@@ -40,6 +40,13 @@ pub enum UpstreamError {
     Pruned,
 }
 
+impl UpstreamError {
+    /// Whether what a node gave makes no sense, so that another one may do better.
+    pub(crate) fn is_of_the_node(&self) -> bool {
+        matches!(self, UpstreamError::Shape { .. } | UpstreamError::Misfit { .. })
+    }
+}
+
 /// Why a round ended before it was through.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {

@@ -107,7 +107,7 @@ fn rebuild(config: &Config, slug: &str, output: Output) -> Result<ExitCode, Fail
 async fn make(config: &Config, served: &Served, dir: &Path) -> Result<(), Failure> {
     let pool = Pool::new(served.chain, served.network, served.pool.clone())?;
     let (memory, sync) = (config.explorer.memory(), config.explorer.sync());
-    let open = ChainIndex::open(dir, &pool, &memory, sync, served.history_from);
+    let open = ChainIndex::open(dir, &pool, &memory, sync, served.accounts);
     let index = open.map_err(|error| Failure::new(error.to_string()))?;
     pool.start();
     let end = tokio::signal::ctrl_c();

@@ -162,12 +162,6 @@ impl Config {
                 return Err((at("nodes"), "missing; a chain needs at least one node".into()));
             }
             config.served(chain, &self.nodes).map_err(|(field, what)| (at(field), what))?;
-            if config.history_from.is_some() && chain.family != chain::Family::Account {
-                return Err((
-                    at("history_from"),
-                    "only chains of the account family have it".into(),
-                ));
-            }
             check_nodes(slug, config, &mut urls)?;
         }
         self.check_explored()

@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use ::chain::account::RewardForks;
+use index::account::AccountOptions;
+
 use super::*;
 
 const EXAMPLE: &str = include_str!("../../../../portolan.example.toml");
@@ -62,7 +65,9 @@ fn example_of_the_architecture_is_accepted() {
         nodes = [{ url = "http://127.0.0.1:18443", user = "u", password = "p" }]
         [chain.eth]
         explorer = false
+        network = "dev"
         history_from = 0
+        reward_forks = { byzantium = 9, constantinople = 12, merge = 36 }
         methods = ["eth_blockNumber"]
         extra_methods = ["net_version"]
         nodes = [{ url = "https://127.0.0.1:8545", ca = "ca.pem", zmq = "tcp://127.0.0.1:1", auth = "digest" }]
@@ -74,6 +79,9 @@ fn example_of_the_architecture_is_accepted() {
     assert_eq!(slugs, ["btc", "eth"]);
     assert_eq!(served[0].network.name, "regtest");
     assert_eq!(served[1].offered.len(), 2);
+    let forks = RewardForks { byzantium: 9, constantinople: 12, merge: Some(36) };
+    let accounts = AccountOptions { history_from: Some(0), reward_forks: Some(forks) };
+    assert_eq!((served[0].accounts, served[1].accounts), (AccountOptions::default(), accounts));
     assert_eq!(config.plans().find("LAB").unwrap().requests_per_second, 1000);
 }
 
@@ -192,6 +200,7 @@ fn value_of_the_wrong_type_names_the_line_but_not_the_value() {
 #[test]
 fn value_that_makes_no_sense_names_its_field() {
     let node = "nodes = [{ url = \"http://a\" }]";
+    let forks = "{ byzantium = 9, constantinople = 12 }";
     for (text, expected) in [
         (
             "[chain.bct]\n".to_owned(),
@@ -204,6 +213,22 @@ fn value_that_makes_no_sense_names_its_field() {
         (format!("[chain.btc]\nmethods = [\"getblockcout\"]\n{node}"), "getblockcount"),
         ("[chain.btc]\n".into(), "chain.btc.nodes: missing"),
         (format!("[chain.btc]\nhistory_from = 0\n{node}"), "chain.btc.history_from"),
+        (format!("[chain.btc]\nreward_forks = {forks}\n{node}"), "chain.btc.reward_forks: only"),
+        (
+            format!("[chain.eth]\nreward_forks = {forks}\n{node}"),
+            "chain.eth.reward_forks: those of mainnet are known",
+        ),
+        (
+            format!("[chain.eth]\nnetwork = \"dev\"\nreward_forks = {{ byzantium = 4 }}\n{node}"),
+            "missing field `constantinople`",
+        ),
+        (
+            format!(
+                "[chain.eth]\nnetwork = \"dev\"\nreward_forks = {{ byzantium = 4, \
+                 constantinople = 3 }}\n{node}"
+            ),
+            "chain.eth.reward_forks: constantinople comes before byzantium",
+        ),
         (
             "[chain.btc]\nnodes = [{url=\"http://a\"},{url=\"http://A/\"}]".into(),
             "chain.btc.nodes[1].url",

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use chain::{Chain, Network};
 use explorer::ChainService;
-use index::SyncOptions;
-use index::{ChainIndex, IndexError, Memory, Stopped};
+use index::account::AccountOptions;
+use index::{ChainIndex, IndexError, Memory, Stopped, SyncOptions};
 use node::Pool;
 
 use super::chains::Prepared;
@@ -37,8 +37,8 @@ pub(crate) struct Wanted {
     chain: &'static Chain,
     network: &'static Network,
     pool: Arc<Pool>,
-    /// Where an index of accounts begins.
-    history_from: Option<i64>,
+    /// What is said of an index of accounts alone.
+    accounts: AccountOptions,
     kept: Kept,
 }
 
@@ -70,7 +70,7 @@ impl Wanted {
             chain: served.chain,
             network: served.network,
             pool: Arc::clone(pool),
-            history_from: served.history_from,
+            accounts: served.accounts,
             kept: match ChainIndex::is_kept_of(served.chain) {
                 true => Kept::Missing,
                 false => Kept::None,
@@ -179,7 +179,7 @@ impl Explorers {
             }
             let dir = index_dir(&self.store, one.chain.slug);
             let (memory, sync) = (&self.memory, self.sync.clone());
-            ChainIndex::open(&dir, &one.pool, memory, sync, one.history_from)
+            ChainIndex::open(&dir, &one.pool, memory, sync, one.accounts)
         };
         loop {
             match tokio::task::block_in_place(open) {

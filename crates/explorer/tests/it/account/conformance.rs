@@ -37,9 +37,9 @@ async fn every_header_fact_of_the_conformance_chain_holds() {
     assert_eq!(chain.blocks.len(), 55);
     let node = StubAccounts::start(chain.clone()).await;
     // Its rewards fall at other heights than Ethereum's.
-    let forks = Some(RewardForks { byzantium: 9, constantinople: 12 });
-    let options = index::account::SyncOptions { forks, history_from: 1, ..options() };
-    let rig = Rig::start(&[node.url()], options).await;
+    let forks = Some(RewardForks { byzantium: 9, constantinople: 12, merge: None });
+    let options = index::account::SyncOptions { history_from: 1, ..options() };
+    let rig = Rig::start_by("dev", forks, &[node.url()], options).await;
     rig.until("all", |view| view.tip().height == 54 && view.base() == 1).await;
     let page = include_str!("execution_apis/chain-expected.md");
     let rows: Vec<Vec<&str>> = page

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chain::account::RewardForks;
 use explorer::{ChainService, Explorer, Settings};
 use index::account::{Comparison, Incomparable, Index, Store, SyncOptions, View};
 use index::{ChainIndex, Memory};
@@ -46,12 +47,13 @@ fn service(index: Option<&Arc<Index>>) -> ChainService {
 
 /// An index in `dir` that follows these nodes.
 pub fn follow(dir: &Path, urls: &[String], options: SyncOptions) -> (Arc<Index>, Arc<Pool>) {
-    follow_on("dev", dir, urls, options)
+    follow_on("dev", None, dir, urls, options)
 }
 
-/// The same on a network of that name.
+/// The same on a network of that name, with rewards that fall at other heights than its own.
 fn follow_on(
     network: &str,
+    forks: Option<RewardForks>,
     dir: &Path,
     urls: &[String],
     options: SyncOptions,
@@ -59,7 +61,8 @@ fn follow_on(
     let chain = chain::find("eth").unwrap();
     let network = chain.network(network).unwrap();
     let memory = Memory::new(8 << 20, 8 << 20);
-    let store = Store::open(dir, chain, network, &memory).unwrap();
+    let mut store = Store::open(dir, chain, network, &memory).unwrap();
+    store.go_by(forks).unwrap();
     let nodes = urls.iter().map(|url| NodeConfig::new(url.as_str())).collect();
     let probe_interval = Duration::from_millis(100);
     let config = PoolConfig { nodes, probe_interval, ..PoolConfig::default() };
@@ -71,11 +74,21 @@ fn follow_on(
 impl Rig {
     /// Starts an explorer whose index follows these nodes.
     pub async fn start(urls: &[String], options: SyncOptions) -> Rig {
-        Rig::start_on("dev", urls, options).await
+        Rig::start_by("dev", None, urls, options).await
     }
 
     /// The same on a network of that name.
     pub async fn start_on(network: &str, urls: &[String], options: SyncOptions) -> Rig {
+        Rig::start_by(network, None, urls, options).await
+    }
+
+    /// The same where rewards fall at other heights than the network's own.
+    pub async fn start_by(
+        network: &str,
+        forks: Option<RewardForks>,
+        urls: &[String],
+        options: SyncOptions,
+    ) -> Rig {
         let dir = TempDir::new().unwrap();
         let wide = PlanConfig {
             requests_per_second: 100_000,
@@ -92,7 +105,7 @@ impl Rig {
         let admin = Admin::open(dir.path(), plans, Clock::system()).unwrap();
         admin.add_account("tester", Some("wide"), Some("wide")).unwrap();
         let key = admin.add_key("tester", KeyOptions::default()).unwrap();
-        let (index, pool) = follow_on(network, &dir.path().join("eth"), urls, options);
+        let (index, pool) = follow_on(network, forks, &dir.path().join("eth"), urls, options);
         let services = vec![service(Some(&index))];
         let explorer = Arc::new(Explorer::new(meter, services, Settings::default()));
         let listener = listen::bind("explorer", "127.0.0.1:0".parse().unwrap()).unwrap();

@@ -9,12 +9,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chain::account::{Address, Hash, RewardForks, U256};
+use chain::account::{Address, Hash, U256};
 use node::{Node, Weight};
 use serde::Deserialize;
 
 use super::super::changes::{logs_at, operations_at, read_tx};
 use super::super::facts::{Block, BlockFacts, Log, Operation, Status, Transaction};
+use super::super::options::RETRY_AFTER;
 use super::super::quantity::Hex;
 use super::super::schema::{Place, UNTRACED, untraced_key};
 use super::super::store::Store;
@@ -86,8 +87,7 @@ impl Store {
         let (Some(tip), Some(base)) = (self.tip(), self.base()) else {
             return Err(Incomparable::Empty);
         };
-        let forks = RewardForks::of(self.network().chain_id);
-        let upstream = Upstream::new(forks);
+        let upstream = Upstream::new(self.forks(), RETRY_AFTER);
         let mut comparing = Comparing {
             store: self,
             upstream: &upstream,
@@ -230,8 +230,8 @@ impl Comparing<'_> {
         let height = said.facts.height;
         for ((ours, logs, _), (mut theirs, said_logs)) in held.iter().zip(said.transactions) {
             // A trace has decided what the receipt does not.
-            if theirs.status == Status::Unknown {
-                theirs.status = ours.status;
+            if theirs.status == Status::Unknown && ours.status != Status::Unknown {
+                theirs.settle(ours.status == Status::Failed);
             }
             if *ours != theirs {
                 self.fault(height, format_args!("{} is not as the node has it", theirs.hash));

@@ -15,7 +15,7 @@ fn hash(n: u8) -> Hash {
     Hash([n; 32])
 }
 
-pub(super) fn block_facts(height: u32, tx_count: u32) -> BlockFacts {
+pub(in crate::account) fn block_facts(height: u32, tx_count: u32) -> BlockFacts {
     BlockFacts {
         height,
         hash: hash(height as u8 + 100),
@@ -38,7 +38,7 @@ pub(super) fn block_facts(height: u32, tx_count: u32) -> BlockFacts {
     }
 }
 
-pub(super) fn transaction(n: u8, from: Address, to: Option<Address>) -> Transaction {
+pub(in crate::account) fn transaction(n: u8, from: Address, to: Option<Address>) -> Transaction {
     Transaction {
         hash: hash(n),
         from,
@@ -60,7 +60,7 @@ pub(super) fn transaction(n: u8, from: Address, to: Option<Address>) -> Transact
     }
 }
 
-fn transfer(token: u8, from: u8, to: u8) -> Log {
+pub(in crate::account) fn transfer(token: u8, from: u8, to: u8) -> Log {
     let word = |n: u8| {
         let mut word = [0; 32];
         word[12..].fill(n);
@@ -72,7 +72,10 @@ fn transfer(token: u8, from: u8, to: u8) -> Log {
     Log { address: Address([token; 20]), topics, data: word(1).to_vec() }
 }
 
-fn finish(mut facts: BlockFacts, mut txs: Vec<(Transaction, Vec<Log>)>) -> Block {
+pub(in crate::account) fn finish(
+    mut facts: BlockFacts,
+    mut txs: Vec<(Transaction, Vec<Log>)>,
+) -> Block {
     let mut first_log = 0;
     for (tx, logs) in &mut txs {
         (tx.first_log, tx.log_count) = (first_log, logs.len() as u32);
@@ -117,10 +120,10 @@ fn sound() -> (TempDir, Store) {
         operation(OperationKind::Create2, 2, 7),
         operation(OperationKind::SelfDestruct, 7, 1),
     ];
-    let traced = [Traced::default(), Traced { failed: false, operations }];
-    assert!(store.trace(4, hash(104), &traced).unwrap());
-    let failed = [Traced { failed: true, operations: vec![] }];
-    assert!(store.trace(5, hash(105), &failed).unwrap());
+    let traced = vec![Traced::default(), Traced { failed: false, operations }];
+    let failed = vec![Traced { failed: true, operations: vec![] }];
+    let traced = [(4, hash(104), traced), (5, hash(105), failed)];
+    assert_eq!(store.trace(&traced).unwrap(), 2);
     (dir, store)
 }
 
