@@ -7,6 +7,8 @@ use replay::Take;
 use serde_json::{Value, json};
 use testkit::{AccountChain, Geth, StartError};
 
+use crate::account::invariants::{base_fees, invariants};
+use crate::account::live::predeployed;
 use crate::account::rig::{Rig, options};
 use crate::account::signed::raw;
 use crate::account::truth::{audited, hold, same_as_fresh, tip};
@@ -65,8 +67,11 @@ async fn reorganise(node: &Geth, depth: u64, payments: u64) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn geth_is_followed_through_every_type_and_reorganisation() {
-    // One was signed for any chain.
-    let node = match Geth::start(&["--rpc.allow-unprotected-txs"]).await {
+    // One was signed for any chain. States are asked for down to genesis, however many empty blocks
+    // it makes meanwhile.
+    let unprotected = "--rpc.allow-unprotected-txs";
+    let archive = [unprotected, "--gcmode", "archive", "--state.scheme", "hash"];
+    let node = match Geth::start(&archive).await {
         Ok(node) => node,
         Err(error @ StartError::Missing { .. }) => return println!("skipped: {error}"),
         Err(error) => panic!("{error}"),
@@ -104,5 +109,9 @@ async fn geth_is_followed_through_every_type_and_reorganisation() {
     assert!(rig.ok(&format!("address/{RICH}")).await["nonce"].as_u64() > Some(7));
     assert_eq!(rig.ok("status").await["best_hash"], Value::String(tip(&url).await));
     audited(&rig, &url, "at the end").await;
+    invariants(&rig, 0, "at the end").await;
+    base_fees(&rig, "at the end").await;
+    // The roots of beacon blocks (EIP-4788), which stand in the genesis of such a chain.
+    predeployed(&rig, "0x000f3df6d732807ef1319fb7b8bb8522d0beac02", "at the end").await;
     same_as_fresh(&rig, &url, "at the end").await;
 }

@@ -2,9 +2,10 @@
 //! explorer's word is held against the node's.
 
 use replay::Take;
-use serde_json::{Value, json};
+use serde_json::json;
 use testkit::{AccountChain, Anvil};
 
+use crate::account::invariants::invariants;
 use crate::account::rig::{Rig, options};
 use crate::account::truth::{audited, hold, same_as_fresh, tip};
 
@@ -18,35 +19,14 @@ impl Dice {
     }
 }
 
-/// Calls of the recorded chain, which deploy its contracts and use them in every way.
-fn calls() -> Vec<Value> {
-    let chain = AccountChain::recorded(Take::Anvil);
-    let txs = chain.blocks.iter().flat_map(|block| block.body["transactions"].as_array().unwrap());
-    let call = |tx: &Value| {
-        let mut call = json!({
-            "from": tx["from"], "value": tx["value"], "gas": tx["gas"],
-            "data": tx["input"],
-        });
-        if tx["to"].is_string() {
-            call["to"] = tx["to"].clone();
-        }
-        if let Some(list) = tx.get("authorizationList") {
-            call["authorizationList"] = list.clone();
-        }
-        call
-    };
-    // Blobs are not in a block.
-    let sendable = |tx: &&Value| tx["type"] != "0x3";
-    txs.filter(sendable).map(call).collect()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_random_walk_keeps_every_balance_and_every_row() {
     let seed = 20_261_128;
     let mut dice = Dice(seed);
     let node =
         Anvil::start(&["--no-mining", "--order", "fifo", "--hardfork", "prague"]).await.unwrap();
-    let calls = calls();
+    // They deploy the recorded chain's contracts and use them in every way.
+    let calls = AccountChain::recorded(Take::Anvil).calls();
     let mut next = 0;
     let mut rig = Rig::start(&[node.url()], options()).await;
     for step in 0..14 {
@@ -78,11 +58,24 @@ async fn a_random_walk_keeps_every_balance_and_every_row() {
             _ => {}
         }
         hold(&rig, &node.url(), &what).await;
+        let tip = rig.ok("status").await["height"].as_u64().unwrap();
+        invariants(&rig, tip.saturating_sub(5), &what).await;
     }
     let what = format!("seed {seed}");
     audited(&rig, &node.url(), &what).await;
+    invariants(&rig, 0, &what).await;
     same_as_fresh(&rig, &node.url(), &what).await;
     has_every_kind(&rig, &what).await;
+    // The deployer of CREATE2 contracts, which anvil has from the beginning.
+    predeployed(&rig, "0x4e59b44847b379578588920ca78fbf26c0b4956c", &what).await;
+}
+
+/// A contract that nobody created is one, of which nobody is told.
+pub async fn predeployed(rig: &Rig, contract: &str, what: &str) {
+    let told = rig.ok(&format!("contract/{contract}")).await;
+    assert!(told.get("creator").is_none() && told.get("tx_hash").is_none(), "{what}: {told}");
+    assert_eq!(told["coverage"]["complete"], true, "{what}: {told}");
+    assert_eq!(rig.ok(&format!("address/{contract}")).await["is_contract"], true, "{what}");
 }
 
 /// The walk came by everything that an index has to know of.

@@ -94,6 +94,18 @@ async fn ganaches_dialect_is_no_reason_for_a_5xx() {
     check_poor(&LACKED, -32700, |method| format!("Method {method} not supported.")).await;
 }
 
+/// Receipts of a block are asked for by its hash alone: a height may mean another one by now.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_knows_receipts_by_height_alone_is_asked_for_each() {
+    let node = StubAccounts::start(AccountChain::recorded(Take::Anvil)).await;
+    let text = "invalid argument 0: hex string has length 64, want up to 16 for uint64";
+    node.lack("eth_getBlockReceipts", -32602, text);
+    let rig = Rig::start(&[node.url()], options()).await;
+    rig.whole_at("0xb7796f46ece60853ea0fa55ef2371b7b3dfc43bebab515378e8cdc09e2f739cd").await;
+    assert!(node.calls("eth_getBlockReceipts") <= 16);
+    assert_eq!(rig.ok(&format!("tx/{WITH_CALLS}")).await["log_count"], 1);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn flat_traces_tell_what_trees_do() {
     let chain = AccountChain::recorded(Take::Anvil);

@@ -1,11 +1,10 @@
 //! Everything that recorded nodes said, asked over HTTP.
 
-use std::collections::BTreeSet;
-
 use replay::{Replay, ReplayOptions, Take};
 use serde_json::{Value, json};
 
 use crate::account::expected::{Anvil, geth};
+use crate::account::invariants::{base_fees, invariants};
 use crate::account::rig::{Rig, options};
 
 fn text(value: &Value) -> &str {
@@ -71,7 +70,7 @@ async fn every_value_of_the_recorded_anvil_holds() {
     addresses(&rig, &page).await;
     contracts(&rig, &page).await;
     pool_and_gas(&rig).await;
-    invariants(&rig).await;
+    invariants(&rig, 0, "the recorded anvil").await;
 }
 
 async fn blocks(rig: &Rig, page: &Anvil) {
@@ -212,58 +211,6 @@ async fn pool_and_gas(rig: &Rig) {
     rig.refused(&format!("tx/{replaced}"), 404, "NOT_FOUND").await;
 }
 
-/// Sums over what is listed are what is told of the whole; a history has exactly those
-/// transactions in which its address stands.
-async fn invariants(rig: &Rig) {
-    let mut stands: BTreeSet<(String, String)> = BTreeSet::new();
-    for height in 0..=20 {
-        let block = rig.ok(&format!("block/{height}")).await;
-        let (txs, _) = rig.walk(&format!("block/{height}/txs"), 7).await;
-        assert_eq!(block["tx_count"], txs.len());
-        for (name, total) in [("fee", "total_fees"), ("value", "total_value")] {
-            let sum: u128 = txs.iter().map(|tx| text(&tx[name]).parse::<u128>().unwrap()).sum();
-            assert_eq!(block[total], sum.to_string(), "{height}: {total}");
-        }
-        for (place, listed) in txs.iter().enumerate() {
-            assert_eq!(listed["index"], place);
-            let tx = rig.ok(&format!("tx/{}", text(&listed["hash"]))).await;
-            let hash = text(&tx["hash"]).to_owned();
-            for (name, value) in listed.as_object().unwrap() {
-                assert_eq!(&tx[name], value, "{hash}: {name}");
-            }
-            let mut add = |value: &Value| {
-                if let Some(address) = value.as_str() {
-                    stands.insert((address.to_owned(), hash.clone()));
-                }
-            };
-            add(&tx["from"]);
-            add(&tx["to"]);
-            for list in ["token_transfers", "internal_operations"] {
-                for one in tx[list].as_array().unwrap() {
-                    add(&one["from"]);
-                    add(&one["to"]);
-                }
-            }
-            assert_eq!(
-                tx["logs"].as_array().unwrap().len() as u64,
-                tx["log_count"].as_u64().unwrap()
-            );
-        }
-    }
-    let created = Anvil::read();
-    for row in created.table("Contract creators") {
-        stands.insert((row[0].to_owned(), row[2].to_owned()));
-    }
-    let addresses: BTreeSet<&String> = stands.iter().map(|(address, _)| address).collect();
-    assert!(addresses.len() > 30);
-    for address in addresses {
-        let (txs, _) = rig.walk(&format!("address/{address}/txs"), 50).await;
-        let found: BTreeSet<&str> = txs.iter().map(|tx| text(&tx["hash"])).collect();
-        let expected = stands.iter().filter(|(one, _)| one == address);
-        assert_eq!(found, expected.map(|(_, hash)| hash.as_str()).collect(), "{address}");
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn every_value_of_the_recorded_geth_holds() {
     let node = Replay::start("eth", ReplayOptions::default()).await.unwrap();
@@ -289,6 +236,8 @@ async fn every_value_of_the_recorded_geth_holds() {
     for (address, account) in expected["addresses"].as_object().unwrap() {
         holds(&rig.ok(&format!("address/{address}")).await, account, address);
     }
+    invariants(&rig, 0, "the recorded geth").await;
+    base_fees(&rig, "the recorded geth").await;
     for (address, contract) in expected["contracts"].as_object().unwrap() {
         assert_eq!(rig.ok(&format!("contract/{address}")).await, *contract);
     }

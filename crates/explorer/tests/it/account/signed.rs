@@ -53,14 +53,14 @@ fn decoded(value: &Value) -> Vec<u8> {
     const_hex::decode(format!("{even}{digits}")).unwrap()
 }
 
-fn bytes(held: &[u8]) -> Vec<u8> {
+pub fn bytes(held: &[u8]) -> Vec<u8> {
     match held {
         [byte] if *byte < 0x80 => vec![*byte],
         _ => headed(0x80, held),
     }
 }
 
-fn list(items: &[Vec<u8>]) -> Vec<u8> {
+pub fn list(items: &[Vec<u8>]) -> Vec<u8> {
     headed(0xc0, &items.concat())
 }
 

@@ -44,9 +44,32 @@ async fn settled(rig: &Rig, node: &str, what: &str) {
     panic!("{what}: the node is at {told}, {:?}, {coverage:?}", rig.index.standing());
 }
 
+/// Checks at a settled tip, and once more where the node has mined meanwhile: what was found then is
+/// of two tips.
+async fn settled_and(
+    rig: &Rig,
+    node: &str,
+    what: &str,
+    mut check: impl AsyncFnMut() -> Result<(), String>,
+) {
+    for _ in 0..20 {
+        settled(rig, node, what).await;
+        let before = tip(node).await;
+        match check().await {
+            Ok(()) => return,
+            Err(problem) if tip(node).await == before => panic!("{what}: {problem}"),
+            Err(_) => {}
+        }
+    }
+    panic!("{what}: the node never stays at a tip");
+}
+
 /// The explorer is at the node's tip, whole and traced, and has every balance that the node has.
 pub async fn hold(rig: &Rig, node: &str, what: &str) {
-    settled(rig, node, what).await;
+    settled_and(rig, node, what, async || balances(rig, node).await).await;
+}
+
+async fn balances(rig: &Rig, node: &str) -> Result<(), String> {
     let book = Book::of(rig).await;
     let mut checked = 0;
     for address in book.addresses() {
@@ -57,18 +80,27 @@ pub async fn hold(rig: &Rig, node: &str, what: &str) {
         };
         let (began, has) = (read(had("0x0").await), read(had("latest").await));
         let told = rig.ok(&format!("address/{address}")).await;
-        assert_eq!(told["balance"], has.to_string(), "{what}: {address}");
+        if told["balance"] != has.to_string() {
+            return Err(format!("{address} has {has}, {told}"));
+        }
         // What a transaction gave a contract that it created is not told with the transaction.
         if rig.get(&format!("contract/{address}")).await.status == 404 {
-            assert_eq!(book.balance(address, began), has, "{what}: {address}");
+            let moved = book.balance(address, began);
+            if moved != has {
+                return Err(format!("{address} has {has}, and by its transactions {moved}"));
+            }
             checked += 1;
         }
     }
-    assert!(checked > 0, "{what}");
+    if checked > 0 { Ok(()) } else { Err("there was nothing to check".to_owned()) }
 }
 
 /// A fresh index of the same node, filled from its tip down, has the same rows.
 pub async fn same_as_fresh(rig: &Rig, node: &str, what: &str) {
+    settled_and(rig, node, what, async || differs_from_fresh(rig, node).await).await;
+}
+
+async fn differs_from_fresh(rig: &Rig, node: &str) -> Result<(), String> {
     let dir = TempDir::new().unwrap();
     let backwards = SyncOptions { first_blocks: 1, ..options() };
     let (fresh, pool) = follow(dir.path(), &[node.to_owned()], backwards);
@@ -88,17 +120,28 @@ pub async fn same_as_fresh(rig: &Rig, node: &str, what: &str) {
         rows.into_iter().filter(|row| !row.contains("626567756e5f6174")).collect::<Vec<_>>()
     };
     let (ours, theirs) = (dump(&rig.index), dump(&fresh));
-    assert!(ours == theirs, "{what}: {} and {} rows", ours.len(), theirs.len());
     fresh.stop().await;
     pool.stop();
+    match ours == theirs {
+        true => Ok(()),
+        false => Err(format!("{} and {} rows", ours.len(), theirs.len())),
+    }
 }
 
 /// The audit finds nothing, alone and with the node; there were balances to compare.
 pub async fn audited(rig: &Rig, node: &str, what: &str) {
+    settled_and(rig, node, what, async || audit(rig, node).await).await;
+}
+
+async fn audit(rig: &Rig, node: &str) -> Result<(), String> {
     let verdict = rig.index.store().lock().unwrap().verify(|_| ()).unwrap();
-    assert_eq!(verdict.faults, Vec::<String>::new(), "{what}");
-    let compared = rig.compare(node, true).await.unwrap();
-    assert_eq!(compared.faults, Vec::<String>::new(), "{what}");
-    assert_eq!((compared.blocks, compared.not_compared), (verdict.blocks, 0), "{what}");
-    assert!(compared.traces > 0 && compared.balances > 0, "{what}: {compared:?}");
+    if !verdict.faults.is_empty() {
+        return Err(format!("{:?}", verdict.faults));
+    }
+    let compared = rig.compare(node, true).await.map_err(|error| error.to_string())?;
+    let whole = (compared.blocks, compared.not_compared) == (verdict.blocks, 0);
+    match whole && compared.faults.is_empty() && compared.traces > 0 && compared.balances > 0 {
+        true => Ok(()),
+        false => Err(format!("{compared:?} of {verdict:?}")),
+    }
 }
