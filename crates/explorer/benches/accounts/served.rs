@@ -19,6 +19,11 @@ use tokio::net::TcpListener;
 pub const WHALE: &str = "0x7777777777777777777777777777777777777777";
 const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
+/// Every so many transactions one has a log that tells of a token.
+pub const LOGS_EVERY: u64 = 3;
+/// Every so many transactions one has a call that moves something to somebody else.
+pub const CALLS_EVERY: u64 = 5;
+
 /// How long the chain is, and how full its blocks are.
 #[derive(Clone, Copy)]
 pub struct Chain {
@@ -32,7 +37,7 @@ fn digest(parts: [u64; 3]) -> [u8; 32] {
 
 impl Chain {
     /// The hash of a block, which begins with its height.
-    fn block_hash(height: u64) -> String {
+    pub fn block_hash(height: u64) -> String {
         let mut hash = digest([1, height, 0]);
         hash[..8].copy_from_slice(&height.swap_bytes().to_be_bytes());
         const_hex::encode_prefixed(hash)
@@ -93,7 +98,7 @@ impl Chain {
         let mut out = String::from("[");
         for index in 0..self.count(height) {
             let comma = if index > 0 { "," } else { "" };
-            let log = match index % 3 {
+            let log = match index % LOGS_EVERY {
                 0 => {
                     let from = format!("{:0>64}", &Chain::sender(height, index)[2..]);
                     format!(
@@ -122,10 +127,17 @@ impl Chain {
         let mut out = String::from("[");
         for index in 0..self.count(height) {
             let comma = if index > 0 { "," } else { "" };
+            let calls = match index % CALLS_EVERY {
+                0 => format!(
+                    r#","calls":[{{"type":"CALL","from":"{WHALE}","to":"{}","value":"0x1"}}]"#,
+                    Chain::sender(index, height),
+                ),
+                _ => String::new(),
+            };
             let _ = write!(
                 out,
                 r#"{comma}{{"txHash":"{}","result":{{"type":"CALL","from":"{}","to":"{WHALE}",
-                "value":"0x1","gas":"0x0","gasUsed":"0x5208","input":"0x"}}}}"#,
+                "value":"0x1","gas":"0x0","gasUsed":"0x5208","input":"0x"{calls}}}}}"#,
                 Chain::tx_hash(height, index),
                 Chain::sender(height, index),
             );
