@@ -2,6 +2,7 @@
 //! nothing, though the meter could wait.
 #![allow(clippy::unwrap_used, reason = "a test may fail by it")]
 
+#[path = "it/rig.rs"]
 mod rig;
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -5,6 +5,7 @@
 //! each answer; what is in the pipe outlives the child.
 #![allow(clippy::unwrap_used, reason = "a test may fail by it")]
 
+#[path = "it/rig.rs"]
 mod rig;
 
 use std::io::{Read, Write};

@@ -1,13 +1,11 @@
 //! B3, B5, B6, B7, B8, B11, B13, B14: what is charged, when, and what is left.
-#![allow(clippy::unwrap_used, reason = "a test may fail by it")]
-
-mod rig;
 
 use std::thread;
 use std::time::Duration;
 
 use meter::{KeyOptions, PlanConfig, Reason};
-use rig::*;
+
+use crate::rig::*;
 
 const NOON: &str = "2026-11-28T12:00:00Z";
 

@@ -1,6 +1,5 @@
 //! A store in a temporary folder with its meter, its administration and a clock with hands.
-#![allow(dead_code, reason = "each test file uses its own part")]
-#![allow(clippy::unwrap_used, reason = "a test may fail by it")]
+#![allow(dead_code, reason = "each binary uses its own part")]
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;

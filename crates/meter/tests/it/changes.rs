@@ -1,13 +1,11 @@
 //! B12, and the locks of a store: what a command changes is in force in every process.
-#![allow(clippy::unwrap_used, reason = "a test may fail by it")]
-
-mod rig;
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use meter::{Admin, Clock, KeyOptions, Meter, OpenError, PlanConfig, Reason, Service};
-use rig::*;
+
+use crate::rig::*;
 
 const NOON: &str = "2026-11-28T12:00:00Z";
 

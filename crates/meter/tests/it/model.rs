@@ -1,14 +1,12 @@
 //! B6, B7, B13, B14: random requests, refunds, restarts and clock steps against a plain model.
-#![allow(clippy::unwrap_used, reason = "a test may fail by it")]
-
-mod rig;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use meter::{KeyOptions, Permit, PlanConfig, Reason};
 use proptest::prelude::*;
-use rig::*;
+
+use crate::rig::*;
 
 const DAILY: u64 = 40;
 const MONTHLY: u64 = 100;

@@ -1,13 +1,11 @@
 //! A store whose file was damaged: a paying key is served or told to come back, never refused.
-#![allow(clippy::unwrap_used, reason = "a test may fail by it")]
-
-mod rig;
 
 use std::fs;
 use std::path::Path;
 
 use meter::{Admin, Clock, KeyOptions, Meter, Plans, Reason, Scopes, Service};
-use rig::*;
+
+use crate::rig::*;
 
 const NOON: u64 = 1_795_867_200;
 const PAGE: usize = 4096;

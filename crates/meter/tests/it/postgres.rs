@@ -1,8 +1,5 @@
 //! A meter whose accounts, keys and recorded usage are in a PostgreSQL that is changed, stopped and
 //! started under it, and copies from and to it.
-#![allow(clippy::unwrap_used, reason = "a test may fail by it")]
-
-mod rig;
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,8 +8,9 @@ use meter::{
     Admin, Clock, CopyError, KeyOptions, Meter, OpenError, PlanConfig, Reason, Service, Storage,
     StoreError, copy,
 };
-use rig::*;
 use testkit::Postgres;
+
+use crate::rig::*;
 
 const NOON: &str = "2026-11-28T12:00:00Z";
 

@@ -1,12 +1,10 @@
 //! B1, B10, B12, B16, B19: which keys are taken, from whom, for what.
-#![allow(clippy::unwrap_used, reason = "a test may fail by it")]
-
-mod rig;
 
 use std::time::Duration;
 
 use meter::{KeyOptions, PlanConfig, Plans, Reason, Scopes, Utc};
-use rig::*;
+
+use crate::rig::*;
 
 const NOON: &str = "2026-11-28T12:00:00Z";
 

@@ -1,0 +1,14 @@
+//! The meter as the services and the commands use it, on stores in folders and in PostgreSQL.
+//!
+//! What needs a process of its own is a binary beside this one: `crash` kills itself, `at_once`
+//! counts what is allocated.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by it")]
+
+mod changes;
+mod damage;
+mod keys;
+mod model;
+mod postgres;
+mod quotas;
+mod rig;
