@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::clock::month_of_day;
+use crate::utc::month_of_day;
 
 /// Days that are held for known at once. The words remember twice as many.
 const KNOWN: usize = 4;

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::clock::first_day_of_month;
 use crate::ledger::Ledger;
 use crate::store::{Store, StoreError};
 use crate::table::Table;
+use crate::utc::first_day_of_month;
 use crate::{Clock, Service};
 
 /// After the store could not be read, requests are refused at once for so long.

@@ -42,13 +42,14 @@ mod table;
 mod tally;
 mod throttle;
 mod usage_file;
+mod utc;
 
 pub use admin::{
     AccountView, Admin, AdminError, HourView, KeyOptions, KeyView, NewKeyView, ServiceUsage,
     UsageView,
 };
 pub use caller::Caller;
-pub use clock::{Clock, Hands, Now, TimeError, Utc};
+pub use clock::{Clock, Hands, Now};
 pub use copy::{Copied, CopyError, copy};
 pub use denial::{Bar, Denial, Reason};
 pub use meter::Meter;
@@ -72,3 +73,4 @@ pub use store::{
     Account, AccountChange, AccountRef, Bell, ChainName, Changes, CountedRow, Head, Key, KeyChange,
     NewAccount, NewKey, Pages, RowName, Store, StoreError, StoredRow, Total, UsageRow,
 };
+pub use utc::{TimeError, Utc};

@@ -12,10 +12,10 @@ use serde::Serialize;
 
 use super::AdminError;
 use super::view::{account_id, key_id};
-use crate::clock::first_day_of_month;
 use crate::folder::Folder;
 use crate::store::{Account, CountedRow, RowName, Store};
 use crate::usage_file::{LiveRow, Slot, UsageFile};
+use crate::utc::first_day_of_month;
 use crate::{Replica, Service, Utc};
 
 /// How often a read that met the recording of new rows is tried again.
