@@ -15,20 +15,22 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use crate::epoch::Epoch;
 use crate::folder::{Folder, open_shared};
 use crate::store::{
-    Account, AccountChange, AccountRef, ChainName, Changes, CountedRow, Head, Key, KeyChange,
-    NewAccount, NewKey, Pages, RowName, Store, StoreError, StoredRow, Total, UsageRow,
+    Account, AccountChange, AccountRef, Changes, CountedRow, Head, Key, KeyChange, NewAccount,
+    NewKey, Pages, RowName, Store, StoreError, StoredRow, Total, UsageRow,
 };
-use crate::{OpenError, Replica, Scopes, Service, Utc};
+use crate::{OpenError, Replica, Service, Utc};
 
+mod error;
 mod fill;
+mod rows;
 mod schema;
 mod seal;
+mod usage;
+
+use rows::{ACCOUNT, KEY, account, all, key};
 
 /// How long a connection waits for another process's write.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-const ACCOUNT: &str = "id, name, gateway_plan, explorer_plan, suspended, created_at";
-const KEY: &str = "id, account, digest, prefix, label, daily_cap, expires_at, revoked, scopes, \
-                   created_at";
 
 /// The version of the engine under the store, such as `3.50.4`.
 pub fn sqlite_version() -> &'static str {
@@ -229,27 +231,7 @@ impl Store for Sqlite {
         replica: Replica,
         rows: &[UsageRow],
     ) -> Result<(), StoreError> {
-        let mut writer = self.writer();
-        let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        {
-            let mut upsert = transaction.prepare_cached(
-                "INSERT INTO usage (account, key, service, chain, hour, replica, units)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-                 ON CONFLICT DO UPDATE SET units = excluded.units",
-            )?;
-            for UsageRow { name, units } in rows {
-                upsert.execute(params![
-                    name.account.cast_signed(),
-                    name.key.cast_signed(),
-                    service.as_str(),
-                    name.chain.as_str(),
-                    name.hour,
-                    replica.number().cast_signed(),
-                    units.cast_signed(),
-                ])?;
-            }
-        }
-        Ok(transaction.commit()?)
+        usage::record(&mut self.writer(), service, replica, rows)
     }
 
     fn recorded(
@@ -258,48 +240,19 @@ impl Store for Sqlite {
         replica: Replica,
         row: RowName,
     ) -> Result<u64, StoreError> {
-        let reader = self.reader();
-        let mut select = reader.prepare_cached(
-            "SELECT units FROM usage
-             WHERE account = ?1 AND key = ?2 AND service = ?3 AND chain = ?4 AND hour = ?5
-                 AND replica = ?6",
-        )?;
-        let name = params![
-            row.account.cast_signed(),
-            row.key.cast_signed(),
-            service.as_str(),
-            row.chain.as_str(),
-            row.hour,
-            replica.number().cast_signed(),
-        ];
-        let units: Option<i64> = select.query_row(name, |row| row.get(0)).optional()?;
-        Ok(units.unwrap_or(0).cast_unsigned())
+        usage::recorded(&self.reader(), service, replica, row)
     }
 
     fn usage(&self, account: u64, from_hour: u32) -> Result<Vec<CountedRow>, StoreError> {
-        let sql = "SELECT account, key, service, chain, hour, units, replica FROM usage
-                   WHERE account = ?1 AND hour >= ?2 ORDER BY hour, key, service, chain, replica";
-        let rows = all(&self.reader(), sql, params![account.cast_signed(), from_hour], usage_row)?;
-        // A service or chain that this program does not know is left out, not an error.
-        Ok(rows.into_iter().flatten().collect())
+        usage::of_account(&self.reader(), account, from_hour)
     }
 
     fn totals(&self, service: Service, hours: Range<u32>) -> Result<Vec<Total>, StoreError> {
-        let sql = "SELECT account, key, sum(units) FROM usage
-                   WHERE service = ?1 AND hour >= ?2 AND hour < ?3 GROUP BY account, key";
-        let of = params![service.as_str(), hours.start, hours.end];
-        all(&self.reader(), sql, of, |row| {
-            Ok(Total {
-                account: row.get::<_, i64>(0)?.cast_unsigned(),
-                key: row.get::<_, i64>(1)?.cast_unsigned(),
-                units: row.get::<_, i64>(2)?.cast_unsigned(),
-            })
-        })
+        usage::totals(&self.reader(), service, hours)
     }
 
     fn last_hour(&self, service: Service) -> Result<Option<u32>, StoreError> {
-        let sql = "SELECT max(hour) FROM usage WHERE service = ?1";
-        Ok(self.reader().query_row(sql, [service.as_str()], |row| row.get(0))?)
+        usage::last_hour(&self.reader(), service)
     }
 
     fn stored(&self, after: Option<&StoredRow>, most: u32) -> Result<Vec<StoredRow>, StoreError> {
@@ -355,81 +308,6 @@ fn sealed<T: seal::SealedRow>(
         seal::seal(transaction, row)?;
     }
     Ok(changed)
-}
-
-fn all<T>(
-    connection: &Connection,
-    sql: &str,
-    params: impl rusqlite::Params,
-    read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
-) -> Result<Vec<T>, StoreError> {
-    let mut select = connection.prepare_cached(sql)?;
-    let rows = select.query_map(params, read)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
-fn account(row: &rusqlite::Row<'_>) -> rusqlite::Result<Account> {
-    Ok(Account {
-        id: row.get::<_, i64>(0)?.cast_unsigned(),
-        name: row.get(1)?,
-        gateway_plan: row.get(2)?,
-        explorer_plan: row.get(3)?,
-        suspended: row.get(4)?,
-        created_at: time(row.get(5)?),
-    })
-}
-
-fn key(row: &rusqlite::Row<'_>) -> rusqlite::Result<Key> {
-    Ok(Key {
-        id: row.get::<_, i64>(0)?.cast_unsigned(),
-        account: row.get::<_, i64>(1)?.cast_unsigned(),
-        digest: row.get(2)?,
-        prefix: row.get(3)?,
-        label: row.get(4)?,
-        daily_cap: row.get::<_, Option<i64>>(5)?.map(i64::cast_unsigned),
-        expires_at: row.get::<_, Option<i64>>(6)?.map(time),
-        revoked: row.get(7)?,
-        scopes: Scopes::from_text(&row.get::<_, String>(8)?),
-        created_at: time(row.get(9)?),
-    })
-}
-
-fn usage_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<CountedRow>> {
-    let service = Service::from_name(&row.get::<_, String>(2)?);
-    let chain = ChainName::new(&row.get::<_, String>(3)?);
-    let (Some(service), Some(chain)) = (service, chain) else { return Ok(None) };
-    let name = RowName {
-        hour: row.get(4)?,
-        account: row.get::<_, i64>(0)?.cast_unsigned(),
-        key: row.get::<_, i64>(1)?.cast_unsigned(),
-        chain,
-    };
-    Ok(Some(CountedRow {
-        service,
-        replica: Replica::from_number(row.get::<_, i64>(6)?.cast_unsigned()),
-        row: UsageRow { name, units: row.get::<_, i64>(5)?.cast_unsigned() },
-    }))
-}
-
-fn time(secs: i64) -> Utc {
-    Utc::from_secs(u64::try_from(secs).unwrap_or(0))
-}
-
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> StoreError {
-        match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::NotADatabase) => {
-                StoreError::Foreign("it is no SQLite file".to_owned())
-            }
-            _ if is_damage(&error) => StoreError::Damaged(error.to_string()),
-            _ => StoreError::Failed(error.to_string()),
-        }
-    }
-}
-
-/// Does SQLite say that the file is damaged?
-fn is_damage(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseCorrupt)
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 
 use rusqlite::{Connection, Row, Transaction, params};
 
-use super::{all, seal};
+use super::rows::all;
+use super::seal;
 use crate::store::{Head, Pages, StoreError, StoredRow};
 
 /// Rows of usage in the order of their names, after one of them.

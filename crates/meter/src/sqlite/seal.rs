@@ -4,7 +4,8 @@
 
 use rusqlite::{Connection, Row, Transaction, params};
 
-use super::{ACCOUNT, KEY, account, key};
+use super::error::is_damage;
+use super::rows::{ACCOUNT, KEY, account, all, key};
 use crate::seal::Sealed;
 use crate::store::{Account, Key, StoreError};
 
@@ -48,7 +49,7 @@ pub(super) fn begin(transaction: &Transaction<'_>) -> Result<(), StoreError> {
 
 fn seal_all<T: SealedRow>(transaction: &Transaction<'_>) -> Result<(), StoreError> {
     let select = format!("SELECT {} FROM {}", T::COLUMNS, T::TABLE);
-    let rows: Vec<T> = super::all(transaction, &select, [], T::read)?;
+    let rows: Vec<T> = all(transaction, &select, [], T::read)?;
     rows.iter().try_for_each(|row| seal(transaction, row))
 }
 
@@ -65,7 +66,7 @@ pub(super) fn check<T: SealedRow>(
     id: u64,
 ) -> Result<(), StoreError> {
     let select = format!("SELECT {}, seal FROM {} WHERE id = ?1", T::COLUMNS, T::TABLE);
-    let rows = super::all(transaction, &select, [id.cast_signed()], |row| whole::<T>(row))?;
+    let rows = all(transaction, &select, [id.cast_signed()], |row| whole::<T>(row))?;
     match rows.iter().all(Result::is_ok) {
         true => Ok(()),
         false => Err(StoreError::Damaged(format!("row {id} of {}", T::TABLE))),
@@ -109,7 +110,7 @@ pub(super) fn changed<T: SealedRow>(
             },
             Ok(None) => return Ok(whole_rows),
             // What was read up to here is whole all the same.
-            Err(error) if after == 0 && super::is_damage(&error) => {
+            Err(error) if after == 0 && is_damage(&error) => {
                 damaged.push(format!("{}: {error}", T::TABLE));
                 return Ok(whole_rows);
             }
@@ -121,9 +122,8 @@ pub(super) fn changed<T: SealedRow>(
 /// What SQLite finds wrong with a table.
 fn findings(connection: &Connection, table: &str) -> Result<Vec<String>, StoreError> {
     let select = "SELECT integrity_check FROM pragma_integrity_check(?1) LIMIT ?2";
-    let found = super::all(connection, select, params![table, MOST_FINDINGS], |row| {
-        row.get::<_, String>(0)
-    });
+    let found =
+        all(connection, select, params![table, MOST_FINDINGS], |row| row.get::<_, String>(0));
     match found {
         Ok(found) => Ok(found.into_iter().filter(|finding| finding != "ok").collect()),
         Err(StoreError::Damaged(what)) => Ok(vec![format!("{table}: {what}")]),
