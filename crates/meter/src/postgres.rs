@@ -9,30 +9,28 @@ use std::ops::Range;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{GenericClient, Row, Transaction};
+use tokio_postgres::{GenericClient, Transaction};
 
 use crate::seal::Sealed;
 use crate::store::{
-    Account, AccountChange, AccountRef, Bell, ChainName, Changes, CountedRow, Head, Key, KeyChange,
+    Account, AccountChange, AccountRef, Bell, Changes, CountedRow, Head, Key, KeyChange,
     NewAccount, NewKey, Pages, RowName, Store, StoreError, StoredRow, Total, UsageRow,
 };
-use crate::{Replica, Scopes, Service, Utc};
+use crate::{Replica, Service, Utc};
 
 mod address;
 mod fill;
 mod hold;
+mod rows;
 mod schema;
 mod seal;
 mod session;
+mod usage;
 
 pub use address::{AddressError, PostgresAddress};
 use hold::Hold;
+use rows::{ACCOUNT, KEY, account, key, unsigned};
 use session::{LONG, READ, SHORT, Session};
-
-const ACCOUNT: &str = "id, name, gateway_plan, explorer_plan, suspended, created_at";
-const KEY: &str = "id, account, digest, prefix, label, daily_cap, expires_at, revoked, scopes, \
-                   created_at";
 
 /// Accounts, keys and usage in a PostgreSQL.
 #[derive(Debug)]
@@ -62,16 +60,6 @@ impl Postgres {
             transaction.commit().await?;
             Ok(changed)
         })
-    }
-
-    fn all<T: Send>(
-        &self,
-        sql: &str,
-        params: &[&(dyn ToSql + Sync)],
-        read: impl Fn(&Row) -> Result<T, StoreError> + Sync,
-    ) -> Result<Vec<T>, StoreError> {
-        self.session
-            .ask(LONG, async |client| client.query(sql, params).await?.iter().map(&read).collect())
     }
 
     /// Another process counts what this one was to count: nothing it knows holds.
@@ -155,17 +143,17 @@ impl Store for Postgres {
     }
 
     fn accounts(&self) -> Result<Vec<Account>, StoreError> {
-        self.all(&format!("SELECT {ACCOUNT} FROM accounts ORDER BY id"), &[], account)
+        self.session.all(&format!("SELECT {ACCOUNT} FROM accounts ORDER BY id"), &[], account)
     }
 
     fn account(&self, which: &AccountRef) -> Result<Option<Account>, StoreError> {
         let select = format!("SELECT {ACCOUNT} FROM accounts");
         let found = match which {
             AccountRef::Id(id) => {
-                self.all(&format!("{select} WHERE id = $1"), &[&id.cast_signed()], account)
+                self.session.all(&format!("{select} WHERE id = $1"), &[&id.cast_signed()], account)
             }
             AccountRef::Name(name) => {
-                self.all(&format!("{select} WHERE name = $1"), &[name], account)
+                self.session.all(&format!("{select} WHERE name = $1"), &[name], account)
             }
         };
         Ok(found?.pop())
@@ -199,12 +187,12 @@ impl Store for Postgres {
 
     fn keys(&self, account: u64) -> Result<Vec<Key>, StoreError> {
         let sql = format!("SELECT {KEY} FROM keys WHERE account = $1 ORDER BY id");
-        self.all(&sql, &[&account.cast_signed()], key)
+        self.session.all(&sql, &[&account.cast_signed()], key)
     }
 
     fn key(&self, id: u64) -> Result<Option<Key>, StoreError> {
         let sql = format!("SELECT {KEY} FROM keys WHERE id = $1");
-        Ok(self.all(&sql, &[&id.cast_signed()], key)?.pop())
+        Ok(self.session.all(&sql, &[&id.cast_signed()], key)?.pop())
     }
 
     fn change_key(&self, id: u64, change: &KeyChange) -> Result<Option<Key>, StoreError> {
@@ -241,27 +229,7 @@ impl Store for Postgres {
         replica: Replica,
         rows: &[UsageRow],
     ) -> Result<(), StoreError> {
-        let sql = "INSERT INTO usage (account, key, service, chain, hour, replica, units)
-                   SELECT account, key, $5, chain, hour, $6, units
-                   FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $7::bigint[])
-                       AS given (account, key, chain, hour, units)
-                   ON CONFLICT (account, key, service, chain, hour, replica)
-                   DO UPDATE SET units = excluded.units";
-        let column = |of: fn(&UsageRow) -> u64| -> Vec<i64> {
-            rows.iter().map(|row| of(row).cast_signed()).collect()
-        };
-        let accounts = column(|row| row.name.account);
-        let keys = column(|row| row.name.key);
-        let chains: Vec<&str> = rows.iter().map(|row| row.name.chain.as_str()).collect();
-        let hours = column(|row| row.name.hour.into());
-        let units = column(|row| row.units);
-        let (service, replica) = (service.as_str(), replica.number().cast_signed());
-        self.session.ask(SHORT, async |client| {
-            client
-                .execute(sql, &[&accounts, &keys, &chains, &hours, &service, &replica, &units])
-                .await?;
-            Ok(())
-        })
+        usage::record(&self.session, service, replica, rows)
     }
 
     fn recorded(
@@ -270,42 +238,19 @@ impl Store for Postgres {
         replica: Replica,
         row: RowName,
     ) -> Result<u64, StoreError> {
-        let sql = "SELECT units FROM usage
-                   WHERE account = $1 AND key = $2 AND service = $3 AND chain = $4 AND hour = $5
-                       AND replica = $6";
-        let [account, key] = [row.account, row.key].map(u64::cast_signed);
-        let (chain, hour) = (row.chain.as_str(), i64::from(row.hour));
-        let (service, replica) = (service.as_str(), replica.number().cast_signed());
-        let units = self.all(sql, &[&account, &key, &service, &chain, &hour, &replica], |row| {
-            unsigned(row, 0)
-        })?;
-        Ok(units.first().copied().unwrap_or(0))
+        usage::recorded(&self.session, service, replica, row)
     }
 
     fn usage(&self, account: u64, from_hour: u32) -> Result<Vec<CountedRow>, StoreError> {
-        let sql = "SELECT account, key, service, chain, hour, units, replica FROM usage
-                   WHERE account = $1 AND hour >= $2 ORDER BY hour, key, service, chain, replica";
-        let of = (account.cast_signed(), i64::from(from_hour));
-        let rows = self.all(sql, &[&of.0, &of.1], usage_row)?;
-        // A service or chain that this program does not know is left out, not an error.
-        Ok(rows.into_iter().flatten().collect())
+        usage::of_account(&self.session, account, from_hour)
     }
 
     fn totals(&self, service: Service, hours: Range<u32>) -> Result<Vec<Total>, StoreError> {
-        let sql = "SELECT account, key, sum(units)::bigint FROM usage
-                   WHERE service = $1 AND hour >= $2 AND hour < $3 GROUP BY account, key";
-        let (from, to) = (i64::from(hours.start), i64::from(hours.end));
-        self.all(sql, &[&service.as_str(), &from, &to], |row| {
-            let (account, key) = (unsigned(row, 0)?, unsigned(row, 1)?);
-            Ok(Total { account, key, units: unsigned(row, 2)? })
-        })
+        usage::totals(&self.session, service, hours)
     }
 
     fn last_hour(&self, service: Service) -> Result<Option<u32>, StoreError> {
-        let sql = "SELECT max(hour) FROM usage WHERE service = $1";
-        let last = self.all(sql, &[&service.as_str()], |row| Ok(row.try_get(0)?))?;
-        let hour: Option<i64> = last.into_iter().next().flatten();
-        Ok(hour.and_then(|hour| u32::try_from(hour).ok()))
+        usage::last_hour(&self.session, service)
     }
 
     fn stored(&self, after: Option<&StoredRow>, most: u32) -> Result<Vec<StoredRow>, StoreError> {
@@ -362,55 +307,6 @@ async fn sealed<T: Sealed>(
         seal::seal(transaction, row).await?;
     }
     Ok(changed)
-}
-
-fn account(row: &Row) -> Result<Account, StoreError> {
-    Ok(Account {
-        id: unsigned(row, 0)?,
-        name: row.try_get(1)?,
-        gateway_plan: row.try_get(2)?,
-        explorer_plan: row.try_get(3)?,
-        suspended: row.try_get(4)?,
-        created_at: time(row.try_get(5)?),
-    })
-}
-
-fn key(row: &Row) -> Result<Key, StoreError> {
-    let digest: &[u8] = row.try_get(2)?;
-    let odd = || StoreError::Damaged("a digest that is none".to_owned());
-    Ok(Key {
-        id: unsigned(row, 0)?,
-        account: unsigned(row, 1)?,
-        digest: digest.try_into().map_err(|_| odd())?,
-        prefix: row.try_get(3)?,
-        label: row.try_get(4)?,
-        daily_cap: row.try_get::<_, Option<i64>>(5)?.map(i64::cast_unsigned),
-        expires_at: row.try_get::<_, Option<i64>>(6)?.map(time),
-        revoked: row.try_get(7)?,
-        scopes: Scopes::from_text(row.try_get(8)?),
-        created_at: time(row.try_get(9)?),
-    })
-}
-
-fn usage_row(row: &Row) -> Result<Option<CountedRow>, StoreError> {
-    let service = Service::from_name(row.try_get(2)?);
-    let chain = ChainName::new(row.try_get(3)?);
-    let hour = u32::try_from(row.try_get::<_, i64>(4)?);
-    let (Some(service), Some(chain), Ok(hour)) = (service, chain, hour) else { return Ok(None) };
-    let name = RowName { hour, account: unsigned(row, 0)?, key: unsigned(row, 1)?, chain };
-    Ok(Some(CountedRow {
-        service,
-        replica: Replica::from_number(unsigned(row, 6)?),
-        row: UsageRow { name, units: unsigned(row, 5)? },
-    }))
-}
-
-fn unsigned(row: &Row, place: usize) -> Result<u64, StoreError> {
-    Ok(row.try_get::<_, i64>(place)?.cast_unsigned())
-}
-
-fn time(secs: i64) -> Utc {
-    Utc::from_secs(u64::try_from(secs).unwrap_or(0))
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 
 use tokio_postgres::{Row, Transaction};
 
+use super::rows::unsigned;
 use super::session::{LONG, READ, Session};
-use super::unsigned;
 use crate::seal::Sealed;
 use crate::store::{Head, Pages, StoreError, StoredRow};
 

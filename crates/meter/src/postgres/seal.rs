@@ -2,7 +2,7 @@
 
 use tokio_postgres::{Row, Transaction};
 
-use super::{ACCOUNT, KEY, account, key, unsigned};
+use super::rows::{ACCOUNT, KEY, account, key, unsigned};
 use crate::seal::Sealed;
 use crate::store::{Account, Key, StoreError};
 

@@ -15,7 +15,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio::time::{sleep, timeout};
-use tokio_postgres::{AsyncMessage, Client, Connection, NoTls};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row};
 
 use super::address::PostgresAddress;
 use super::hold::{self, Holds};
@@ -97,6 +98,16 @@ impl Session {
             let asked = asked.map_err(|error| StoreError::Failed(error.to_string()))?;
             asked.join().unwrap_or_else(|_| Err(ended()))
         })
+    }
+
+    /// Every row that a question finds.
+    pub(super) fn all<T: Send>(
+        &self,
+        sql: &str,
+        params: &[&(dyn ToSql + Sync)],
+        read: impl Fn(&Row) -> Result<T, StoreError> + Sync,
+    ) -> Result<Vec<T>, StoreError> {
+        self.ask(LONG, async |client| client.query(sql, params).await?.iter().map(&read).collect())
     }
 
     async fn carry_out<T>(
