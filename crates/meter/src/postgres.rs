@@ -21,6 +21,7 @@ use crate::{Replica, Service, Utc};
 mod address;
 mod fill;
 mod hold;
+mod locks;
 mod rows;
 mod schema;
 mod seal;

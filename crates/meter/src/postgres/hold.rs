@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tokio_postgres::Client;
 
-use super::session::LOCKS;
+use super::locks::{LOCKS, counting};
 use crate::Service;
 use crate::store::StoreError;
 
@@ -73,7 +73,7 @@ pub(super) async fn take_again(client: &Client, holds: &mut Holds) -> Result<(),
 
 async fn try_lock(client: &Client, service: Service) -> Result<bool, StoreError> {
     let lock = "SELECT pg_try_advisory_lock($1, $2)";
-    Ok(client.query_one(lock, &[&LOCKS, &place(service)]).await?.get(0))
+    Ok(client.query_one(lock, &[&LOCKS, &counting(service)]).await?.get(0))
 }
 
 /// Who has the lock, as far as the server tells.
@@ -84,7 +84,7 @@ async fn holder(client: &Client, service: Service) -> Result<String, StoreError>
                    AND l.database = (SELECT oid FROM pg_catalog.pg_database
                                      WHERE datname = current_database())
                    AND l.classid::bigint = $1 AND l.objid::bigint = $2";
-    let lock = [i64::from(LOCKS), i64::from(place(service))];
+    let lock = [i64::from(LOCKS), i64::from(counting(service))];
     let row = client.query_opt(ask, &[&lock[0], &lock[1]]).await?;
     Ok(row.map_or_else(
         || "another process".to_owned(),
@@ -93,14 +93,6 @@ async fn holder(client: &Client, service: Service) -> Result<String, StoreError>
             format!("{name} from {client}")
         },
     ))
-}
-
-/// The lock of a service among [`LOCKS`].
-fn place(service: Service) -> i32 {
-    match service {
-        Service::Gateway => 1,
-        Service::Explorer => 2,
-    }
 }
 
 fn name(service: Service) -> String {

@@ -7,13 +7,11 @@
 
 use tokio_postgres::{Client, Transaction};
 
-use super::session::LOCKS;
+use super::locks::{LOCKS, STEPPING};
 use crate::store::StoreError;
 
 /// The schema's steps, from an empty one on; a new one is added at the end.
 pub(super) const STEPS: [&str; 1] = [include_str!("0001-tables.sql")];
-/// The advisory lock of whoever takes steps, among [`LOCKS`].
-const STEPPING: i32 = 0;
 
 /// Makes the tables, or takes the steps that are missing.
 pub(super) async fn prepare(client: &mut Client, steps: &[&str]) -> Result<(), StoreError> {

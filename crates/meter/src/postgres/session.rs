@@ -22,8 +22,6 @@ use super::address::PostgresAddress;
 use super::hold::{self, Holds};
 use crate::store::{Bell, StoreError};
 
-/// The space of our advisory locks: "PTLN".
-pub(super) const LOCKS: i32 = 0x5054_4c4e;
 /// A verb, with the connection that it may have to make.
 pub(super) const SHORT: Duration = Duration::from_secs(5);
 /// A verb that reads very many rows.
