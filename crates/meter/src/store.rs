@@ -8,10 +8,20 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::{Replica, Scopes, Service, Utc};
+use crate::{Replica, Service, Utc};
 
+mod account;
+mod bell;
+mod error;
+mod key;
+mod usage;
 mod whole;
 
+pub use account::{Account, AccountChange, AccountRef, NewAccount};
+pub use bell::Bell;
+pub use error::StoreError;
+pub use key::{Key, KeyChange, NewKey};
+pub use usage::{ChainName, CountedRow, RowName, Total, UsageRow};
 pub use whole::{Head, Pages, StoredRow};
 
 /// A database of accounts, keys and usage.
@@ -103,151 +113,6 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn fill(&self, head: &Head, pages: Pages<'_>) -> Result<(), StoreError>;
 }
 
-/// What a store rings when something has changed.
-pub struct Bell(Box<dyn Fn() + Send + Sync>);
-
-impl Bell {
-    /// A bell that does this whenever it is rung, from any thread; it must not block.
-    pub fn new(on_ring: impl Fn() + Send + Sync + 'static) -> Bell {
-        Bell(Box::new(on_ring))
-    }
-
-    /// Rings it.
-    pub fn ring(&self) {
-        (self.0)();
-    }
-}
-
-impl fmt::Debug for Bell {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Bell")
-    }
-}
-
-/// An account.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
-    /// Number, never used again.
-    pub id: u64,
-    /// Unique name.
-    pub name: String,
-    /// Name of its plan on the gateway, or `none`.
-    pub gateway_plan: String,
-    /// Name of its plan on the explorer, or `none`.
-    pub explorer_plan: String,
-    /// Refused until resumed.
-    pub suspended: bool,
-    /// When it was added.
-    pub created_at: Utc,
-}
-
-/// An account that is to be added.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewAccount {
-    /// Unique name.
-    pub name: String,
-    /// Name of its plan on the gateway, or `none`.
-    pub gateway_plan: String,
-    /// Name of its plan on the explorer, or `none`.
-    pub explorer_plan: String,
-    /// Now.
-    pub created_at: Utc,
-}
-
-/// How an account is named in a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AccountRef {
-    /// By number.
-    Id(u64),
-    /// By name.
-    Name(String),
-}
-
-/// What changes in an account; absent fields stay.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AccountChange {
-    /// Another plan on the gateway.
-    pub gateway_plan: Option<String>,
-    /// Another plan on the explorer.
-    pub explorer_plan: Option<String>,
-    /// Suspended or resumed.
-    pub suspended: Option<bool>,
-}
-
-/// A key, without its characters, which the store never sees.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Key {
-    /// Number, never used again.
-    pub id: u64,
-    /// Number of its account.
-    pub account: u64,
-    /// SHA-256 of the whole key.
-    pub digest: [u8; 32],
-    /// First 12 characters, for display.
-    pub prefix: String,
-    /// The owner's words.
-    pub label: Option<String>,
-    /// Units a UTC day on the gateway through this key.
-    pub daily_cap: Option<u64>,
-    /// Refused from then on.
-    pub expires_at: Option<Utc>,
-    /// Refused for good.
-    pub revoked: bool,
-    /// What it may be used for.
-    pub scopes: Scopes,
-    /// When it was added.
-    pub created_at: Utc,
-}
-
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Key")
-            .field("id", &self.id)
-            .field("account", &self.account)
-            .field("digest", &"<secret>")
-            .field("daily_cap", &self.daily_cap)
-            .field("expires_at", &self.expires_at)
-            .field("revoked", &self.revoked)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A key that is to be added.
-#[derive(Clone)]
-pub struct NewKey {
-    /// Number of its account.
-    pub account: u64,
-    /// SHA-256 of the whole key.
-    pub digest: [u8; 32],
-    /// First 12 characters, for display.
-    pub prefix: String,
-    /// The owner's words.
-    pub label: Option<String>,
-    /// Units a UTC day on the gateway through this key.
-    pub daily_cap: Option<u64>,
-    /// Refused from then on.
-    pub expires_at: Option<Utc>,
-    /// What it may be used for.
-    pub scopes: Scopes,
-    /// Now.
-    pub created_at: Utc,
-}
-
-impl fmt::Debug for NewKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NewKey").field("account", &self.account).finish_non_exhaustive()
-    }
-}
-
-/// What changes in a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyChange {
-    /// Another daily cap, or none.
-    Cap(Option<u64>),
-    /// Refused from now on.
-    Revoke,
-}
-
 /// What changed in a store.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
@@ -261,130 +126,5 @@ pub struct Changes {
     pub damaged: Vec<String>,
 }
 
-/// The slug of a chain as usage rows keep it: at most 8 characters.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ChainName([u8; 8]);
-
-impl ChainName {
-    /// The name of a slug; `None` if it is empty, longer than 8 or no printable ASCII.
-    pub fn new(slug: &str) -> Option<ChainName> {
-        let mut name = [0; 8];
-        name.get_mut(..slug.len())?.copy_from_slice(slug.as_bytes());
-        ChainName::from_bytes(name)
-    }
-
-    /// The name in 8 bytes, padded with zeros.
-    pub(crate) fn from_bytes(name: [u8; 8]) -> Option<ChainName> {
-        let end = name.iter().position(|byte| *byte == 0).unwrap_or(8);
-        let (slug, padding) = name.split_at(end);
-        let good = end > 0
-            && slug.iter().all(u8::is_ascii_graphic)
-            && padding.iter().all(|byte| *byte == 0);
-        good.then_some(ChainName(name))
-    }
-
-    pub(crate) fn bytes(self) -> [u8; 8] {
-        self.0
-    }
-
-    /// The slug.
-    pub fn as_str(&self) -> &str {
-        let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(8);
-        // Checked to be ASCII when it was made.
-        std::str::from_utf8(&self.0[..end]).unwrap_or_default()
-    }
-}
-
-impl fmt::Debug for ChainName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// What a usage row counts: one key on one chain in one UTC hour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RowName {
-    /// Hours since 1970.
-    pub hour: u32,
-    /// Number of the account.
-    pub account: u64,
-    /// Number of the key.
-    pub key: u64,
-    /// The chain.
-    pub chain: ChainName,
-}
-
-/// Units that were used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct UsageRow {
-    /// By whom, where and when.
-    pub name: RowName,
-    /// How many.
-    pub units: u64,
-}
-
-/// Units that a replica counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CountedRow {
-    /// On which service.
-    pub service: Service,
-    /// Whose row it is.
-    pub replica: Replica,
-    /// What it counts.
-    pub row: UsageRow,
-}
-
-/// Units that a key used in a range of hours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Total {
-    /// Number of the account.
-    pub account: u64,
-    /// Number of the key.
-    pub key: u64,
-    /// How many.
-    pub units: u64,
-}
-
-/// Why the store does not do what it was asked.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StoreError {
-    /// An account of that name is there.
-    #[error("an account named {0:?} is there already")]
-    NameTaken(String),
-    /// A newer program made this store.
-    #[error("the store has schema {found}, this program knows {known}: use a newer Portolan")]
-    Newer {
-        /// Schema of the store.
-        found: i64,
-        /// Schema that this program writes.
-        known: i64,
-    },
-    /// The file belongs to something else.
-    #[error("the database is not a store of Portolan: {0}")]
-    Foreign(String),
-    /// Its file is damaged, and how it shows.
-    #[error("the store's database is damaged ({0}): stop, and restore it from a backup")]
-    Damaged(String),
-    /// Another process counts the service.
-    #[error(
-        "{service} is counted for this store by {by}; one process at a time counts a service: stop \
-         that one first"
-    )]
-    Counted {
-        /// The service.
-        service: Service,
-        /// Who, as far as it is known.
-        by: String,
-    },
-    /// A copy is to go where something is.
-    #[error("the store that is to become the copy is not empty")]
-    NotEmpty,
-    /// The database says no.
-    #[error("the store cannot be used: {0}")]
-    Failed(String),
-}
-
 #[cfg(test)]
 pub(crate) mod exercises;
-#[cfg(test)]
-mod tests;

@@ -2,7 +2,9 @@
 //!
 //! Usage rows are as they stand, also those of services and chains that this program does not know.
 
-use super::{Account, Key, StoreError};
+use super::account::Account;
+use super::error::StoreError;
+use super::key::Key;
 
 /// Everything but usage.
 #[derive(Clone, Debug, PartialEq, Eq)]
