@@ -3,16 +3,8 @@
 //! A header page, then segments of fixed-size slots, one slot a live row. Segments are mapped
 //! once and never move, so a slot's words can be added to without a lock. What a slot counts is
 //! published last (its check word), and withdrawn first, so a process killed at any moment leaves
-//! each slot either a whole row or free.
-//!
-//! Header, 512 words in the machine's byte order: mark, format, service, slots a segment,
-//! identity of the store, number of the replica, check. Slot, 8 words: check, account, key, chain (8 bytes ASCII), hour,
-//! units, two spare. The check word is a hash of what the row counts, never 0.
-//!
-//! Units are one word, a multiple of [`CODE`]: twice the units, and one more while what the store
-//! recorded for this row is not added yet, so that making a slot never asks the database. Sums of
-//! multiples are multiples, so one atomic addition keeps the word whole, and a flipped bit, which
-//! adds or takes a power of two, never leaves a multiple.
+//! each slot either a whole row or free. Leaves to `header` whose file it is, and to `slot` what its
+//! words say.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -26,31 +18,17 @@ use crate::store::{ChainName, RowName};
 use crate::{OpenError, Replica, Service};
 
 mod former;
+mod header;
+mod layout;
+mod slot;
 
-const MARK: u64 = u64::from_le_bytes(*b"PTLUSAGE");
-const FORMAT: u64 = 3;
-const HEADER_WORDS: usize = 512;
-const SLOT_WORDS: usize = 8;
-/// Slots of a segment: 256 KiB, a multiple of every page size in use.
-pub(crate) const SEGMENT_SLOTS: usize = 4096;
-const SEGMENT_BYTES: u64 = (SEGMENT_SLOTS * SLOT_WORDS * 8) as u64;
-/// The header takes a segment's room, so that every segment begins at a multiple of its size.
-const HEADER_BYTES: u64 = SEGMENT_BYTES;
-/// 1,048,576 live rows, 64 MiB.
-const MOST_SEGMENTS: usize = 256;
-/// What every word of units is a multiple of: the largest prime below 2^16.
-const CODE: u64 = 65_521;
-/// The recorded amount of this row is still to be added.
-const UNSETTLED: u64 = CODE;
-/// More units than a row can have; a slot that says so is damaged. A word holds twice as many.
-const ABSURD_UNITS: u64 = 1 << 46;
-
-const CHECK: usize = 0;
-const ACCOUNT: usize = 1;
-const KEY: usize = 2;
-const CHAIN: usize = 3;
-const HOUR: usize = 4;
-const UNITS: usize = 5;
+use header::{header, owner};
+pub(crate) use layout::SEGMENT_SLOTS;
+use layout::{HEADER_BYTES, HEADER_WORDS, MOST_SEGMENTS, SEGMENT_BYTES, SLOT_WORDS};
+use slot::{
+    ABSURD_UNITS, ACCOUNT, CHAIN, CHECK, HOUR, KEY, UNITS, UNSETTLED, check, coded, decoded,
+};
+pub(crate) use slot::{LiveRow, Slot};
 
 /// The mapped file.
 #[derive(Debug)]
@@ -59,25 +37,6 @@ pub(crate) struct UsageFile {
     replica: Replica,
     file: File,
     segments: Box<[OnceLock<Words>]>,
-}
-
-/// A row as it stands in a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LiveRow {
-    pub(crate) name: RowName,
-    /// Units counted in this slot.
-    pub(crate) units: u64,
-    /// Is the recorded amount still to be added?
-    pub(crate) unsettled: bool,
-}
-
-/// What a slot holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Slot {
-    Free,
-    Row(LiveRow),
-    /// Words that no row has: torn by a power loss, or damaged.
-    Damaged,
 }
 
 impl UsageFile {
@@ -125,9 +84,9 @@ impl UsageFile {
                  database stays"
             ),
         };
-        let header = Words::map(&file, 0, HEADER_WORDS)
+        let found = Words::map(&file, 0, HEADER_WORDS)
             .map_err(|_| foreign("it is no usage file, or was cut short"))?;
-        let replica = check_header(&header, service, identity).map_err(foreign)?;
+        let replica = owner(&found, service, identity).map_err(foreign)?;
         // A file cut within a segment is filled up with free slots.
         let segments = length.saturating_sub(HEADER_BYTES).div_ceil(SEGMENT_BYTES);
         let segments = usize::try_from(segments).unwrap_or(usize::MAX);
@@ -299,18 +258,6 @@ impl UsageFile {
     }
 }
 
-/// The word of settled units.
-fn coded(units: u64) -> u64 {
-    // Wraps only where units are absurd, which is seen when they are read.
-    units.wrapping_mul(2 * CODE)
-}
-
-/// Units of a word, and whether they are unsettled; None for a word that no sum gives.
-fn decoded(word: u64) -> Option<(u64, bool)> {
-    let twice = word / CODE;
-    word.is_multiple_of(CODE).then_some((twice / 2, twice % 2 == 1))
-}
-
 /// Writes a new file beside the place and moves it there, so that it is whole or absent.
 fn make(path: &Path, header: &[u64], slots: &[u64]) -> io::Result<()> {
     let fresh = path.with_extension("new");
@@ -322,54 +269,6 @@ fn make(path: &Path, header: &[u64], slots: &[u64]) -> io::Result<()> {
     file.write_all(&bytes)?;
     file.sync_all()?;
     fs::rename(&fresh, path)
-}
-
-fn header(service: Service, identity: u64, replica: Replica) -> Vec<u64> {
-    let segment = SEGMENT_SLOTS as u64;
-    closed(&[MARK, FORMAT, service.place() as u64, segment, identity, replica.number()])
-}
-
-/// The words of a header with their check.
-fn closed(words: &[u64]) -> Vec<u64> {
-    let mut header = words.to_vec();
-    header.push(hash(words));
-    header
-}
-
-/// Whose file it is, if it is one of this service and store.
-fn check_header(found: &Words, service: Service, identity: u64) -> Result<Replica, &'static str> {
-    let word = |place| found.get(place).map_or(0, |word| word.load(Ordering::Acquire));
-    let found: Vec<u64> = (0..7).map(word).collect();
-    let replica = Replica::from_number(found[5]);
-    let expected = header(service, identity, replica);
-    match () {
-        () if found[0] == MARK.swap_bytes() => Err("it comes from a machine of other byte order"),
-        () if found[0] != MARK => Err("it is no usage file"),
-        () if found[1] > FORMAT => Err("a newer Portolan wrote it"),
-        () if former::begins(&found) => {
-            Err("an older Portolan wrote it, and the next start reads it")
-        }
-        () if closed(&found[..6]) != found => Err("its header is damaged"),
-        () if found[2] != expected[2] => Err("it counts for the other service"),
-        () if found[4] != identity => Err("it belongs to another store"),
-        () if found != expected => Err("it has another format"),
-        () => Ok(replica),
-    }
-}
-
-/// Hash of what a row counts; never 0, which is a free slot.
-fn check(name: RowName) -> u64 {
-    let chain = u64::from_le_bytes(name.chain.bytes());
-    hash(&[name.account, name.key, chain, u64::from(name.hour)]).max(1)
-}
-
-/// FNV-1a over the words, with a last mix: finds tears and damage, not forgery.
-fn hash(words: &[u64]) -> u64 {
-    let bytes = words.iter().flat_map(|word| word.to_le_bytes());
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    hash ^ hash >> 32
 }
 
 #[cfg(test)]

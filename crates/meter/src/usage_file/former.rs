@@ -8,16 +8,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::{
-    ABSURD_UNITS, CHECK, HEADER_BYTES, MARK, MOST_SEGMENTS, SEGMENT_BYTES, SEGMENT_SLOTS,
-    SLOT_WORDS, UNITS, UNSETTLED, closed, coded,
-};
+use super::header::{self, PLAIN, UNNUMBERED};
+use super::layout::{HEADER_BYTES, MOST_SEGMENTS, SEGMENT_BYTES, SLOT_WORDS};
+use super::slot::{ABSURD_UNITS, CHECK, UNITS, UNSETTLED, coded};
 use crate::Service;
 
-/// Format 1, with units as they are.
-const PLAIN: u64 = 1;
-/// Format 2, with units as they are now.
-const UNNUMBERED: u64 = 2;
 const PLAIN_UNSETTLED: u64 = 1 << 63;
 
 /// The slots of a file of a former format, in the words of this one; None for any other file.
@@ -27,7 +22,7 @@ pub(super) fn slots(path: &Path, service: Service, identity: u64) -> io::Result<
     (&mut file).take(HEADER_BYTES).read_to_end(&mut begin)?;
     let begin = words(&begin);
     let formats = [PLAIN, UNNUMBERED];
-    let of = |format: &&u64| begin.starts_with(&header(**format, service, identity));
+    let of = |format: &&u64| begin.starts_with(&header::former(**format, service, identity));
     let Some(format) = formats.iter().find(of) else { return Ok(None) };
     let mut bytes = Vec::new();
     file.take(MOST_SEGMENTS as u64 * SEGMENT_BYTES).read_to_end(&mut bytes)?;
@@ -36,17 +31,6 @@ pub(super) fn slots(path: &Path, service: Service, identity: u64) -> io::Result<
         slots.as_chunks_mut::<SLOT_WORDS>().0.iter_mut().for_each(translate);
     }
     Ok(Some(slots))
-}
-
-/// Is that the begin of a whole header of a former format?
-pub(super) fn begins(found: &[u64]) -> bool {
-    let formats = [PLAIN, UNNUMBERED];
-    formats.contains(&found[1]) && closed(&found[..5]) == found[..6]
-}
-
-/// A header of a former format.
-pub(super) fn header(format: u64, service: Service, identity: u64) -> Vec<u64> {
-    closed(&[MARK, format, service.place() as u64, SEGMENT_SLOTS as u64, identity])
 }
 
 /// Brings a slot of format 1 into the words of this one.

@@ -1,5 +1,6 @@
 //! B13: the file grows in place, survives, and refuses or repairs what is damaged.
 
+use super::header::{FORMAT, MARK};
 use super::*;
 
 fn name(key: u64, hour: u32) -> RowName {
@@ -172,7 +173,7 @@ fn make_former(path: &Path, format: u64, units: &[u64]) {
     }
     drop(file);
     let mut bytes = fs::read(path).unwrap();
-    let mut header = former::header(format, Service::Gateway, 42);
+    let mut header = header::former(format, Service::Gateway, 42);
     header.push(0);
     for (place, word) in header.iter().enumerate() {
         bytes[place * 8..place * 8 + 8].copy_from_slice(&word.to_ne_bytes());
