@@ -68,7 +68,7 @@ impl Engine {
     /// Does the table show every change, and are the words right for this day?
     #[inline]
     pub(crate) fn is_current(&self, ledger: &Ledger, day: u32) -> bool {
-        self.store.changed() == self.seen.load(Ordering::Acquire) && ledger.books.is_open(day)
+        self.store.changed() == self.seen.load(Ordering::Acquire) && ledger.open_days.is_open(day)
     }
 
     /// May a key that is not in the table be one that could not be read?
@@ -154,7 +154,7 @@ impl Engine {
         let now = self.clock.now();
         let (day, month) = (now.utc.day(), now.utc.month());
         for ledger in self.ledgers.iter().flatten() {
-            if ledger.books.is_open(day) {
+            if ledger.open_days.is_open(day) {
                 continue;
             }
             // The store has every row then.
@@ -163,7 +163,7 @@ impl Engine {
             let days = self.store.totals(ledger.service, day * 24..(day + 1) * 24)?;
             let months = self.store.totals(ledger.service, first * 24..next * 24)?;
             self.table.restore(ledger.service, (day, &days), (month, &months));
-            ledger.books.open(day);
+            ledger.open_days.open(day);
         }
         Ok(())
     }

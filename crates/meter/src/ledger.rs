@@ -23,9 +23,9 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::books::Books;
 use crate::clock::Now;
 use crate::folder::{Folder, Lock};
+use crate::open_days::OpenDays;
 use crate::store::{RowName, Store, StoreError, UsageRow};
 use crate::usage_file::{LiveRow, SEGMENT_SLOTS, Slot, UsageFile};
 use crate::{OpenError, Service};
@@ -41,7 +41,7 @@ const BATCH: usize = 4096;
 pub(crate) struct Ledger {
     pub(crate) service: Service,
     pub(crate) file: UsageFile,
-    pub(crate) books: Books,
+    pub(crate) open_days: OpenDays,
     places: Mutex<Places>,
     /// What is recorded of each slot; held while recording.
     recorded: Mutex<HashMap<u32, Recorded>>,
@@ -76,14 +76,14 @@ impl Ledger {
         let ledger = Ledger {
             service,
             file,
-            books: Books::new(None),
+            open_days: OpenDays::new(None),
             places: Mutex::new(places),
             recorded: Mutex::default(),
             _lock: lock,
         };
         ledger.record(store, now)?;
         let last_day = store.last_hour(service)?.map(|hour| hour / 24);
-        Ok(Ledger { books: Books::new(last_day), ..ledger })
+        Ok(Ledger { open_days: OpenDays::new(last_day), ..ledger })
     }
 
     /// The slot of a row, made if there is none.

@@ -11,7 +11,6 @@
 
 mod admin;
 mod background;
-mod books;
 mod bucket;
 mod caller;
 mod clock;
@@ -23,6 +22,7 @@ mod folder;
 mod ledger;
 mod mapped;
 mod meter;
+mod open_days;
 mod open_error;
 mod permit;
 mod place;

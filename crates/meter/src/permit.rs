@@ -107,7 +107,7 @@ pub(crate) fn admit(
         None => caller.may_use_any()?,
     }
     let charge = Charge { units, day: now.utc.day(), month: now.utc.month() };
-    if !ledger.books.is_open(charge.day) {
+    if !ledger.open_days.is_open(charge.day) {
         return Err(Denial::store_unavailable());
     }
     // The slot is there before anything is reserved, so that adding to it cannot fail.

@@ -19,8 +19,8 @@ use crate::store::{
 use crate::{Replica, Service, Utc};
 
 mod address;
+mod counting;
 mod fill;
-mod hold;
 mod locks;
 mod rows;
 mod schema;
@@ -29,7 +29,7 @@ mod session;
 mod usage;
 
 pub use address::{AddressError, PostgresAddress};
-use hold::Hold;
+use counting::Counting;
 use rows::{ACCOUNT, KEY, account, key, unsigned};
 use session::{LONG, READ, SHORT, Session};
 
@@ -65,8 +65,8 @@ impl Postgres {
 
     /// Another process counts what this one was to count: nothing it knows holds.
     fn lost(&self) -> Option<StoreError> {
-        let holds = self.session.holds.lock().unwrap_or_else(PoisonError::into_inner);
-        let lost = |service: &Service| holds[service.place()] == Hold::Lost;
+        let services = self.session.counting.lock().unwrap_or_else(PoisonError::into_inner);
+        let lost = |service: &Service| services[service.place()] == Counting::Lost;
         let service = Service::ALL.into_iter().find(lost)?;
         Some(StoreError::Counted { service, by: "another process, meanwhile".to_owned() })
     }
@@ -96,9 +96,10 @@ impl Store for Postgres {
     }
 
     fn hold(&self, service: Service) -> Result<(), StoreError> {
-        let hold = self.session.ask(LONG, async |client| hold::take(client, service).await)?;
-        let mut holds = self.session.holds.lock().unwrap_or_else(PoisonError::into_inner);
-        holds[service.place()] = hold;
+        let counting =
+            self.session.ask(LONG, async |client| counting::take(client, service).await)?;
+        let mut services = self.session.counting.lock().unwrap_or_else(PoisonError::into_inner);
+        services[service.place()] = counting;
         Ok(())
     }
 

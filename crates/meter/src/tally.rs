@@ -13,7 +13,7 @@ const USED_BITS: u32 = 44;
 pub(crate) const MAX_USED: u64 = (1 << USED_BITS) - 1;
 /// A stamp that no time has.
 const NO_STAMP: u32 = (1 << (u64::BITS - USED_BITS)) - 1;
-/// Former stamps that are remembered. More than twice as many as `books` holds for known, so
+/// Former stamps that are remembered. More than twice as many as `open_days` holds for known, so
 /// that a day it calls known is never forgotten here.
 const REMEMBERED: usize = 8;
 

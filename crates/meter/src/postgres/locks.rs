@@ -8,7 +8,7 @@ pub(super) const LOCKS: i32 = 0x5054_4c4e;
 pub(super) const STEPPING: i32 = 0;
 
 /// The lock of whoever counts a service, among [`LOCKS`].
-pub(super) fn counting(service: Service) -> i32 {
+pub(super) fn of_service(service: Service) -> i32 {
     match service {
         Service::Gateway => 1,
         Service::Explorer => 2,

@@ -19,7 +19,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row};
 
 use super::address::PostgresAddress;
-use super::hold::{self, Holds};
+use super::counting::{self, Counting};
 use crate::store::{Bell, StoreError};
 
 /// A verb, with the connection that it may have to make.
@@ -43,15 +43,16 @@ pub(super) struct Session {
     address: PostgresAddress,
     /// Taken out only when the session ends.
     runtime: Option<Runtime>,
-    line: tokio::sync::Mutex<Line>,
+    link: tokio::sync::Mutex<Link>,
     bell: Arc<OnceLock<Bell>>,
-    pub(super) holds: Mutex<Holds>,
+    pub(super) counting: Mutex<[Counting; 2]>,
     /// Raised when a service is lost to another process.
     pub(super) lost: AtomicU64,
 }
 
+/// The connection itself, while there is one.
 #[derive(Debug, Default)]
-struct Line {
+struct Link {
     client: Option<Client>,
     /// The server's name for the connection: process, and when that began.
     backend: Option<(i32, String)>,
@@ -68,9 +69,9 @@ impl Session {
         Ok(Session {
             address,
             runtime: Some(runtime),
-            line: tokio::sync::Mutex::default(),
+            link: tokio::sync::Mutex::default(),
             bell: Arc::default(),
-            holds: Mutex::default(),
+            counting: Mutex::default(),
             lost: AtomicU64::new(0),
         })
     }
@@ -113,26 +114,26 @@ impl Session {
         most: Duration,
         verb: impl AsyncFnOnce(&mut Client) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let mut line = self.line.lock().await;
+        let mut link = self.link.lock().await;
         let work = async {
-            if line.client.as_ref().is_none_or(Client::is_closed) {
-                self.connect(&mut line).await?;
+            if link.client.as_ref().is_none_or(Client::is_closed) {
+                self.connect(&mut link).await?;
             }
-            let client = line.client.as_mut().ok_or_else(ended)?;
+            let client = link.client.as_mut().ok_or_else(ended)?;
             verb(client).await
         };
         let done = timeout(most, work).await;
         // What was given up in the middle must not be gone on with.
-        if done.is_err() || line.client.as_ref().is_some_and(Client::is_closed) {
-            line.client = None;
+        if done.is_err() || link.client.as_ref().is_some_and(Client::is_closed) {
+            link.client = None;
         }
         done.unwrap_or_else(|_| {
             Err(StoreError::Failed(format!("PostgreSQL has not answered within {most:?}")))
         })
     }
 
-    async fn connect(&self, line: &mut Line) -> Result<(), StoreError> {
-        line.client = None;
+    async fn connect(&self, link: &mut Link) -> Result<(), StoreError> {
+        link.client = None;
         let config = self.address.config()?;
         let client = match self.address.tls()? {
             Some(tls) => {
@@ -147,22 +148,22 @@ impl Session {
             }
         };
         client.batch_execute(BEGIN).await?;
-        if let Some(former) = &line.backend {
+        if let Some(former) = &link.backend {
             end(&client, former).await?;
         }
         let who = "SELECT pid, backend_start::text FROM pg_catalog.pg_stat_activity
                    WHERE pid = pg_backend_pid()";
         let row = client.query_one(who, &[]).await?;
-        line.backend = Some((row.get(0), row.get(1)));
-        let mut held = *self.holds.lock().unwrap_or_else(PoisonError::into_inner);
+        link.backend = Some((row.get(0), row.get(1)));
+        let mut held = *self.counting.lock().unwrap_or_else(PoisonError::into_inner);
         let had = held;
-        let taken = hold::take_again(&client, &mut held).await;
+        let taken = counting::take_again(&client, &mut held).await;
         if held != had {
-            *self.holds.lock().unwrap_or_else(PoisonError::into_inner) = held;
+            *self.counting.lock().unwrap_or_else(PoisonError::into_inner) = held;
             self.lost.fetch_add(1, Ordering::AcqRel);
         }
         taken?;
-        line.client = Some(client);
+        link.client = Some(client);
         Ok(())
     }
 
@@ -213,7 +214,7 @@ fn ended() -> StoreError {
 impl Drop for Session {
     fn drop(&mut self) {
         // Tells the server, which frees what was held.
-        self.line.get_mut().client = None;
+        self.link.get_mut().client = None;
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }

@@ -12,30 +12,30 @@ use std::sync::{Mutex, PoisonError};
 use crate::utc::month_of_day;
 
 /// Days that are held for known at once. The words remember twice as many.
-const KNOWN: usize = 4;
+const MOST_KNOWN: usize = 4;
 const NO_DAY: u32 = u32::MAX;
 
 /// The open days of one service.
 #[derive(Debug)]
-pub(crate) struct Books {
+pub(crate) struct OpenDays {
     /// The day that was asked for last.
     current: AtomicU32,
-    pages: Mutex<Pages>,
+    known: Mutex<Known>,
 }
 
 #[derive(Debug)]
-struct Pages {
+struct Known {
     /// Oldest knowledge first.
-    known: VecDeque<u32>,
+    days: VecDeque<u32>,
     /// No row is of a later day.
     last_day: Option<u32>,
 }
 
-impl Books {
-    /// Books of a service whose last row is of that day.
-    pub(crate) fn new(last_day: Option<u32>) -> Books {
-        let pages = Pages { known: VecDeque::new(), last_day };
-        Books { current: AtomicU32::new(NO_DAY), pages: Mutex::new(pages) }
+impl OpenDays {
+    /// The open days of a service whose last row is of that day.
+    pub(crate) fn new(last_day: Option<u32>) -> OpenDays {
+        let known = Known { days: VecDeque::new(), last_day };
+        OpenDays { current: AtomicU32::new(NO_DAY), known: Mutex::new(known) }
     }
 
     /// Is the day open, or can it be opened without reading a row?
@@ -46,10 +46,10 @@ impl Books {
 
     #[cold]
     fn turn_to(&self, day: u32) -> bool {
-        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = pages.known.contains(&day) || pages.is_new(day);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = known.days.contains(&day) || known.is_new(day);
         if open {
-            pages.know(day);
+            known.add(day);
             self.current.store(day, Ordering::Release);
         }
         open
@@ -57,27 +57,27 @@ impl Books {
 
     /// The rows of that day and its month were read.
     pub(crate) fn open(&self, day: u32) {
-        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
-        pages.know(day);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.add(day);
         self.current.store(day, Ordering::Release);
     }
 }
 
-impl Pages {
+impl Known {
     /// Can no row be of that day, and is its month known or new too?
     fn is_new(&self, day: u32) -> bool {
         let Some(last_day) = self.last_day else { return true };
         let month = month_of_day(day);
         let known = |known: &u32| month_of_day(*known) == month;
-        day > last_day && (month > month_of_day(last_day) || self.known.iter().any(known))
+        day > last_day && (month > month_of_day(last_day) || self.days.iter().any(known))
     }
 
-    fn know(&mut self, day: u32) {
-        if !self.known.contains(&day) {
-            if self.known.len() == KNOWN {
-                self.known.pop_front();
+    fn add(&mut self, day: u32) {
+        if !self.days.contains(&day) {
+            if self.days.len() == MOST_KNOWN {
+                self.days.pop_front();
             }
-            self.known.push_back(day);
+            self.days.push_back(day);
         }
         self.last_day = self.last_day.max(Some(day));
     }

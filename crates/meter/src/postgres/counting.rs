@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tokio_postgres::Client;
 
-use super::locks::{LOCKS, counting};
+use super::locks::{LOCKS, of_service};
 use crate::Service;
 use crate::store::StoreError;
 
@@ -19,23 +19,20 @@ use crate::store::StoreError;
 const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// How a service is held.
+/// Whether this process counts a service for the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Hold {
-    /// This process does not count it.
+pub(super) enum Counting {
+    /// It does not.
     #[default]
     Not,
-    /// Under this number.
+    /// It does, under this number.
     Under(i64),
     /// Another process has it, or has had it meanwhile.
     Lost,
 }
 
-/// Both services.
-pub(super) type Holds = [Hold; 2];
-
 /// Takes a service under a new number.
-pub(super) async fn take(client: &Client, service: Service) -> Result<Hold, StoreError> {
+pub(super) async fn take(client: &Client, service: Service) -> Result<Counting, StoreError> {
     let until = Instant::now() + PATIENCE;
     while !try_lock(client, service).await? {
         if Instant::now() > until {
@@ -48,19 +45,22 @@ pub(super) async fn take(client: &Client, service: Service) -> Result<Hold, Stor
     let write = "INSERT INTO meta VALUES ($1, $2)
                  ON CONFLICT (name) DO UPDATE SET value = excluded.value";
     client.execute(write, &[&name(service), &number]).await?;
-    Ok(Hold::Under(number))
+    Ok(Counting::Under(number))
 }
 
 /// Takes what was held over a connection that is lost over a new one.
-pub(super) async fn take_again(client: &Client, holds: &mut Holds) -> Result<(), StoreError> {
+pub(super) async fn take_again(
+    client: &Client,
+    services: &mut [Counting; 2],
+) -> Result<(), StoreError> {
     for service in Service::ALL {
-        let hold = &mut holds[service.place()];
-        let Hold::Under(number) = *hold else { continue };
+        let counting = &mut services[service.place()];
+        let Counting::Under(number) = *counting else { continue };
         let read = "SELECT value FROM meta WHERE name = $1";
         let locked = try_lock(client, service).await?;
         let found = client.query_opt(read, &[&name(service)]).await?;
         if !locked || found.is_none_or(|row| row.get::<_, i64>(0) != number) {
-            *hold = Hold::Lost;
+            *counting = Counting::Lost;
             tracing::error!(
                 %service,
                 "another process has counted this service while PostgreSQL was out of reach: \
@@ -73,7 +73,7 @@ pub(super) async fn take_again(client: &Client, holds: &mut Holds) -> Result<(),
 
 async fn try_lock(client: &Client, service: Service) -> Result<bool, StoreError> {
     let lock = "SELECT pg_try_advisory_lock($1, $2)";
-    Ok(client.query_one(lock, &[&LOCKS, &counting(service)]).await?.get(0))
+    Ok(client.query_one(lock, &[&LOCKS, &of_service(service)]).await?.get(0))
 }
 
 /// Who has the lock, as far as the server tells.
@@ -84,7 +84,7 @@ async fn holder(client: &Client, service: Service) -> Result<String, StoreError>
                    AND l.database = (SELECT oid FROM pg_catalog.pg_database
                                      WHERE datname = current_database())
                    AND l.classid::bigint = $1 AND l.objid::bigint = $2";
-    let lock = [i64::from(LOCKS), i64::from(counting(service))];
+    let lock = [i64::from(LOCKS), i64::from(of_service(service))];
     let row = client.query_opt(ask, &[&lock[0], &lock[1]]).await?;
     Ok(row.map_or_else(
         || "another process".to_owned(),
