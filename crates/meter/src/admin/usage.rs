@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::AdminError;
+use super::error::AdminError;
 use super::view::{account_id, key_id};
 use crate::folder::Folder;
 use crate::store::{Account, CountedRow, RowName, Store};
