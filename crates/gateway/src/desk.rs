@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use http::HeaderMap;
 use listen::{RequestBody, Visit};
-use meter::{Caller, Denial, Permit, Place, Remains};
+use meter::{AccountPlace, Caller, Denial, Permit, Remains};
 use node::Weight;
 
 use crate::answer::Expect;
@@ -274,7 +274,7 @@ impl<'a> Desk<'a> {
     /// Charges a request that has its place.
     async fn permit(
         &self,
-        place: Option<Place>,
+        place: Option<AccountPlace>,
         tokens: u32,
         units: u32,
     ) -> Result<Permit, Denial> {
@@ -298,7 +298,7 @@ impl<'a> Desk<'a> {
 
     /// A refusal for a body that was not taken in: what is too large or came at a busy time is
     /// free of charge, but for the token that was taken before it was decompressed.
-    async fn refuse_body(&self, refusal: Refusal, place: Place) -> Refused {
+    async fn refuse_body(&self, refusal: Refusal, place: AccountPlace) -> Refused {
         if matches!(refusal.reason, Reason::RequestTooLarge | Reason::GatewayBusy) {
             return refusal.into();
         }

@@ -55,7 +55,7 @@ pub use denial::{Bar, Denial, Reason};
 pub use meter::Meter;
 pub use open_error::OpenError;
 pub use permit::Permit;
-pub use place::Place;
+pub use place::AccountPlace;
 pub use plan::{
     MAX_BATCH_SIZE, MAX_CONCURRENCY, MAX_REQUESTS_PER_SECOND, MAX_UNITS, NO_PLAN, Plan, PlanConfig,
     PlanError, Plans,

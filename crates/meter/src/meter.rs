@@ -15,7 +15,7 @@ use crate::background::Background;
 use crate::engine::Engine;
 use crate::ledger::Ledger;
 use crate::permit::{Asked, admit};
-use crate::place::Place;
+use crate::place::AccountPlace;
 use crate::plan::Offer;
 use crate::secret::digest_of;
 use crate::storage::Storage;
@@ -143,13 +143,13 @@ impl Meter {
     }
 
     /// Takes a place in flight for a request whose body is still to be read.
-    pub fn enter(&self, caller: &Caller) -> Result<Place, Denial> {
-        Place::enter(caller)
+    pub fn enter(&self, caller: &Caller) -> Result<AccountPlace, Denial> {
+        AccountPlace::enter(caller)
     }
 
     /// Takes one token of a request that is work before it can be admitted. What is charged in the
     /// end takes one less.
-    pub async fn prepay(&self, caller: &Caller, place: &mut Place) -> Result<(), Denial> {
+    pub async fn prepay(&self, caller: &Caller, place: &mut AccountPlace) -> Result<(), Denial> {
         place.prepay(caller, self.engine.clock.now())
     }
 
@@ -158,7 +158,7 @@ impl Meter {
     pub async fn admit_in(
         &self,
         caller: &Caller,
-        place: Place,
+        place: AccountPlace,
         chain: &'static Chain,
         tokens: u32,
         units: u32,

@@ -1,8 +1,8 @@
 //! Charging a request before its work, and what it holds meanwhile.
 //!
 //! Order of decision B6: monthly, daily and key-daily quota, concurrency, rate; a request with a
-//! body takes its [`Place`] before all that, so that no account has more bodies on their way than
-//! requests in flight. Invariant: a refused request leaves every counter as it was, and an admitted
+//! body takes its [`AccountPlace`] before all that, so that no account has more bodies on their way
+//! than requests in flight. Invariant: a refused request leaves every counter as it was, and an admitted
 //! one is in the usage rows before anything is done for it.
 
 use std::fmt;
@@ -14,7 +14,7 @@ use chain::Chain;
 use crate::bucket::Level;
 use crate::clock::Now;
 use crate::ledger::Ledger;
-use crate::place::Place;
+use crate::place::AccountPlace;
 use crate::remains::Remains;
 use crate::store::{ChainName, RowName};
 use crate::table::{Allowance, KeyEntry};
@@ -25,7 +25,7 @@ use crate::{Caller, Denial, Reason, Service};
 /// stay charged unless they were refunded.
 pub struct Permit {
     ledger: Arc<Ledger>,
-    place: Place,
+    place: AccountPlace,
     charge: Charge,
     /// The slot of the charge and its row; `None` if no unit was charged.
     row: Option<(u32, RowName)>,
@@ -98,7 +98,7 @@ pub(crate) struct Asked {
 pub(crate) fn admit(
     ledger: &Arc<Ledger>,
     caller: &Caller,
-    place: Option<Place>,
+    place: Option<AccountPlace>,
     now: Now,
     Asked { chain, tokens, units }: Asked,
 ) -> Result<Permit, Denial> {
@@ -139,12 +139,12 @@ impl Charge {
     fn reserve(
         self,
         caller: &Caller,
-        place: Option<Place>,
+        place: Option<AccountPlace>,
         now: Now,
         tokens: u32,
-    ) -> Result<(Place, Level, [Option<u64>; 3]), Denial> {
+    ) -> Result<(AccountPlace, Level, [Option<u64>; 3]), Denial> {
         let left = self.take_units(caller, now)?;
-        let entered = place.map_or_else(|| Place::enter(caller), Ok);
+        let entered = place.map_or_else(|| AccountPlace::enter(caller), Ok);
         let paid = entered.and_then(|mut place| {
             let level = place.pay(caller, now, tokens)?;
             Ok((place, level))

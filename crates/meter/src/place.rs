@@ -13,7 +13,7 @@ use crate::table::{Allowance, KeyEntry};
 use crate::{Caller, Denial, Reason, Service};
 
 /// A place in flight. It lives until the answer is sent or the client is gone.
-pub struct Place {
+pub struct AccountPlace {
     pub(crate) key: Arc<KeyEntry>,
     service: Service,
     in_flight: u32,
@@ -21,15 +21,15 @@ pub struct Place {
     prepaid: u32,
 }
 
-impl Place {
+impl AccountPlace {
     /// Takes a place, if the plan has one more.
     #[inline]
-    pub(crate) fn enter(caller: &Caller) -> Result<Place, Denial> {
+    pub(crate) fn enter(caller: &Caller) -> Result<AccountPlace, Denial> {
         let most = caller.plan().concurrency;
         let more = |now: u32| (now < most).then_some(now + 1);
         let taken: &AtomicU32 = &caller.allowance().in_flight;
         match taken.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more) {
-            Ok(before) => Ok(Place {
+            Ok(before) => Ok(AccountPlace {
                 key: Arc::clone(&caller.key),
                 service: caller.service,
                 in_flight: before + 1,
@@ -68,15 +68,15 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for AccountPlace {
     fn drop(&mut self) {
         self.allowance().in_flight.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for AccountPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Place")
+        f.debug_struct("AccountPlace")
             .field("account", &self.key.account.id)
             .field("key", &self.key.id)
             .field("service", &self.service)
