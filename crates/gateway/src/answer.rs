@@ -11,7 +11,7 @@ use http::StatusCode;
 use http_body_util::BodyExt;
 use node::{Answer, AnswerBody, NodeError};
 
-use crate::forward::Failure;
+use crate::failure::{Failure, NoAnswer};
 use crate::join::{Join, Place};
 use crate::json::{Kind, Outline};
 
@@ -51,19 +51,6 @@ impl Expect {
             other => other,
         }
     }
-}
-
-/// Why an answer is none.
-#[derive(Debug)]
-pub(crate) enum NoAnswer {
-    /// The node said that it was too busy to look.
-    Busy,
-    /// It is not what was asked for, and that speaks against the node; the text is for the log.
-    Unusable(&'static str),
-    /// It is not what was asked for, which the call itself may have brought about.
-    Refused(&'static str),
-    /// It did not arrive.
-    Node(NodeError),
 }
 
 /// An answer whose first bytes are known.

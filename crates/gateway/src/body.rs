@@ -15,7 +15,7 @@ use meter::{AccountPlace, Permit};
 use node::{AnswerBody, NodeError};
 
 use crate::answer::{Opened, Watch};
-use crate::forward::is_overtime;
+use crate::failure::is_overtime;
 use crate::load::Buffered;
 
 /// What a request holds until its answer is sent.

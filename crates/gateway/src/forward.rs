@@ -1,5 +1,4 @@
-//! Brings a call to a node and its answer back: which node, whether to ask another, what a
-//! failure means to the client.
+//! Brings a call to a node and its answer back: which node, and whether to ask another.
 //!
 //! A call that hands in a transaction is sent again only if no byte of it was written, or the
 //! node said it was too busy to look (decision G12).
@@ -7,10 +6,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use node::{Cause, Ids, Node, NodeError, Pool, Route, Sent, Tried, Unusable, Weight};
+use node::{Cause, Ids, Node, Pool, Route, Sent, Tried, Weight};
 
-use crate::answer::{self, Expect, NoAnswer, Opened};
-use crate::refusal::Reason;
+use crate::answer::{self, Expect, Opened};
+use crate::failure::{Failure, NoAnswer};
 
 /// Dead connections of a node's pool that one call may meet before it counts as unreachable.
 const STALE_CONNECTIONS: u32 = 3;
@@ -31,20 +30,6 @@ pub(crate) struct Errand<'a> {
     pub(crate) expect: Expect,
     /// What to expect of a Bitcoin Core that is too old to know notifications.
     pub(crate) expect_of_old: Option<Expect>,
-}
-
-/// No answer, and what that means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Failure {
-    pub(crate) reason: Reason,
-    /// The time limit passed: the unit stays charged (decision B7).
-    pub(crate) charged: bool,
-}
-
-impl Failure {
-    pub(crate) fn of(reason: Reason) -> Failure {
-        Failure { reason, charged: false }
-    }
 }
 
 /// What to do after a failed attempt.
@@ -151,43 +136,4 @@ fn note(node: &Node, trouble: &NoAnswer) {
         NoAnswer::Unusable(what) | NoAnswer::Refused(what) => node.complain(what),
         NoAnswer::Node(error) => node.complain(error),
     }
-}
-
-impl From<Unusable> for Failure {
-    fn from(unusable: Unusable) -> Failure {
-        Failure::of(match unusable {
-            Unusable::Syncing => Reason::NodeSyncing,
-            Unusable::Unavailable | Unusable::NoneLeft => Reason::NodeUnavailable,
-        })
-    }
-}
-
-impl From<NoAnswer> for Failure {
-    fn from(trouble: NoAnswer) -> Failure {
-        match trouble {
-            NoAnswer::Busy => Failure::of(Reason::NodeBusy),
-            NoAnswer::Unusable(_) | NoAnswer::Refused(_) => Failure::of(Reason::NodeError),
-            NoAnswer::Node(error) => {
-                Failure { reason: reason_of(&error), charged: is_overtime(&error) }
-            }
-        }
-    }
-}
-
-fn reason_of(error: &NodeError) -> Reason {
-    match error.cause {
-        Cause::Connect | Cause::Tls | Cause::TimedOutFirstByte | Cause::TimedOutWhole => {
-            Reason::NodeUnavailable
-        }
-        Cause::Broken if error.got_bytes => Reason::NodeError,
-        Cause::Broken => Reason::NodeUnavailable,
-        Cause::TooLarge => Reason::ResponseTooLarge,
-        Cause::Busy | Cause::SlowReader => Reason::NodeBusy,
-        Cause::Unauthorized | Cause::Malformed | Cause::Stray => Reason::NodeError,
-    }
-}
-
-/// Did the time limit pass?
-pub(crate) fn is_overtime(error: &NodeError) -> bool {
-    matches!(error.cause, Cause::TimedOutFirstByte | Cause::TimedOutWhole)
 }

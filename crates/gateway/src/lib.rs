@@ -17,6 +17,7 @@ mod call;
 mod coding;
 mod desk;
 mod envelope;
+mod failure;
 mod forward;
 mod gateway;
 mod guard;

@@ -10,7 +10,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::stream::{FuturesOrdered, StreamExt};
 
 use crate::call::Call;
-use crate::forward::{Errand, Failure, forward};
+use crate::failure::Failure;
+use crate::forward::{Errand, forward};
 use crate::load::Buffered;
 use crate::refusal::{Echo, Reason, Refusal};
 
