@@ -22,8 +22,8 @@ use crate::guard::Ranges;
 use crate::intake;
 use crate::json::unescape;
 use crate::metrics::Recalled;
+use crate::outcome::{Answered, Refused};
 use crate::refusal::{Echo, Reason, Refusal};
-use crate::rpc::{Answered, Refused};
 use crate::split::{Split, wrapping};
 
 /// Largest body that monerod takes, in bytes (decision G13).

@@ -27,6 +27,7 @@ mod join;
 mod json;
 mod load;
 mod metrics;
+mod outcome;
 mod recall;
 mod refusal;
 mod route;

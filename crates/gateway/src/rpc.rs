@@ -7,34 +7,17 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
 use listen::{Cors, RequestBody, Visit};
-use meter::{Remains, Service};
+use meter::Service;
 
-use crate::body::{Body, Hold};
+use crate::body::Body;
 use crate::desk::Desk;
 use crate::envelope::Posted;
 use crate::gateway::{Gateway, State};
-use crate::metrics::Recalled;
+use crate::outcome::{Answered, Refused};
 use crate::refusal::{Echo, Reason, Refusal};
 use crate::route::{Route, only_post};
 use crate::settings::Refusals;
 use crate::{envelope, head, metrics};
-
-/// A refusal on its way out, with what it holds.
-pub(crate) struct Refused {
-    pub(crate) refusal: Refusal,
-    pub(crate) body: Bytes,
-    pub(crate) hold: Hold,
-    /// Is it about a single call, which was read?
-    pub(crate) of_call: bool,
-}
-
-/// An answer on its way out.
-pub(crate) struct Answered {
-    pub(crate) body: Body,
-    pub(crate) remains: Remains,
-    /// How it came, if not from a node.
-    pub(crate) recalled: Option<Recalled>,
-}
 
 /// Answers one request.
 pub(crate) async fn handle(
@@ -102,19 +85,6 @@ async fn walk(
         Ok(Posted::Batch { elements, count }) => {
             Box::pin(desk.batch(&elements, count, hold, visit)).await
         }
-    }
-}
-
-impl Refused {
-    pub(crate) fn saying(refusal: Refusal, echo: Echo<'_>) -> Refused {
-        let body = refusal.body(echo);
-        Refused { refusal, body, hold: Hold::default(), of_call: false }
-    }
-}
-
-impl<R: Into<Refusal>> From<R> for Refused {
-    fn from(refusal: R) -> Refused {
-        Refused::saying(refusal.into(), Echo::default())
     }
 }
 
