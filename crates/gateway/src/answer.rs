@@ -12,7 +12,7 @@ use http_body_util::BodyExt;
 use node::{Answer, AnswerBody, NodeError};
 
 use crate::failure::{Failure, NoAnswer};
-use crate::join::{Join, Place};
+use crate::join::{Item, Join};
 use crate::json::{Kind, Outline};
 
 /// How much of an answer is looked at before its head goes to the client, in bytes. What goes
@@ -36,7 +36,7 @@ pub(crate) enum Expect {
         /// All calls that were sent.
         calls: usize,
         /// The joined array, if some elements never went to the node.
-        places: Option<Vec<Place>>,
+        places: Option<Vec<Item>>,
     },
 }
 

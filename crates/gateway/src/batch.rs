@@ -8,7 +8,7 @@ use node::{CallId, Ids};
 use crate::answer::Expect;
 use crate::call::Call;
 use crate::envelope::Envelope;
-use crate::join::Place;
+use crate::join::Item;
 use crate::refusal::{Echo, Refusal};
 
 /// The elements of a batch, in order.
@@ -93,8 +93,8 @@ impl<'a> Batch<'a> {
         let places = any_made.then(|| {
             let mut answered = answered.into_iter();
             let place = |made: &Option<Bytes>| match made {
-                Some(body) => Some(Place::Made(body.clone())),
-                None => answered.next().unwrap_or_default().then_some(Place::Node),
+                Some(body) => Some(Item::Made(body.clone())),
+                None => answered.next().unwrap_or_default().then_some(Item::Node),
             };
             self.made_here.iter().filter_map(place).collect()
         });

@@ -1,42 +1,41 @@
 //! Answers that are remembered, and reads under way that are joined (decision G19).
 //!
 //! Which calls are of such a kind is told by `kind`, what of an answer is kept by `said`, who waits
-//! for whom by `flight`, whose bytes they are by `ledger`. Leaves asking and charging to `recall`.
+//! for whom by `flight`, whose bytes they are by `shares`. Leaves asking and charging to `recall`.
 //! Invariants: two calls share an answer only if all but their ids is the same, byte for byte; what
 //! changes with the tip is never older than the account's last send, a tip that is known to have
-//! changed, or [`TIP_LIFE`]; and all that is kept stays within `max_cache_bytes`, an account's within
-//! a quarter of it.
+//! changed, or [`stamp::TIP_LIFE`]; and all that is kept stays within `max_cache_bytes`, an account's
+//! within a quarter of it.
 
 mod flight;
 mod key;
 mod kind;
-mod ledger;
 mod said;
 mod sends;
+mod shares;
+mod stamp;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use quick_cache::sync::Cache as Store;
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
 use flight::{Flight, Outcome};
-use ledger::{Claim, Ledger};
 use sends::Sends;
+use shares::{Claim, Shares};
+use stamp::Stamp;
 
 pub(crate) use flight::End;
 pub(crate) use key::Key;
 pub(crate) use kind::Kind;
 pub(crate) use said::{Said, is_plain_id};
 pub(crate) use sends::Sending;
+pub(crate) use stamp::Question;
 
-/// How long an answer that changes with the tip is given again, from when it was asked for.
-pub(crate) const TIP_LIFE: Duration = Duration::from_secs(1);
-/// How long one that cannot change is: a node that was replaced or mended shows within it.
-const FINAL_LIFE: Duration = Duration::from_secs(3600);
 /// Parts of the store, each under a lock of its own. The largest answer that is kept fits a part.
 const PARTS: usize = 4;
 /// An answer larger than this part of the store is not kept.
@@ -49,21 +48,11 @@ const OVERHEAD_BYTES: usize = 256;
 /// What is remembered in this process.
 pub(crate) struct Cache {
     store: Store<Key, Arc<Kept>, Weight>,
-    ledger: Arc<Ledger>,
+    shares: Arc<Shares>,
     flights: Mutex<HashMap<Key, Arc<Flight>>>,
     pub(crate) sends: Sends,
     /// Counts reloads: what was asked before one is not given after it.
     era: AtomicU64,
-}
-
-/// When and how an answer was asked for.
-#[derive(Debug, Clone, Copy)]
-struct Stamp {
-    kind: Kind,
-    begun: Instant,
-    /// The count of tip changes then.
-    tip: u64,
-    era: u64,
 }
 
 /// An answer that is kept.
@@ -71,17 +60,6 @@ struct Kept {
     said: Arc<Said>,
     stamp: Stamp,
     claim: Claim,
-}
-
-/// A call that may be answered from memory.
-pub(crate) struct Question {
-    pub(crate) key: Key,
-    pub(crate) kind: Kind,
-    pub(crate) account: u64,
-    /// The count of tip changes that is known.
-    pub(crate) tip: u64,
-    /// When the account last sent something on the chain.
-    pub(crate) sent: Option<Instant>,
 }
 
 /// What is found.
@@ -111,22 +89,6 @@ impl Weighter<Key, Arc<Kept>> for Weight {
     }
 }
 
-impl Stamp {
-    /// May an answer that was asked for then be given to `question` now?
-    fn fits(&self, question: &Question, era: u64, now: Instant) -> bool {
-        let age = now.saturating_duration_since(self.begun);
-        let fresh = match self.kind {
-            Kind::Final => age <= FINAL_LIFE,
-            Kind::Tip => {
-                age <= TIP_LIFE
-                    && self.tip == question.tip
-                    && question.sent.is_none_or(|sent| self.begun > sent)
-            }
-        };
-        fresh && self.era == era
-    }
-}
-
 impl Cache {
     /// A memory of at most `bytes`.
     pub(crate) fn new(bytes: usize) -> Arc<Cache> {
@@ -139,7 +101,7 @@ impl Cache {
         let hasher = DefaultHashBuilder::default();
         Arc::new(Cache {
             store: Store::with_options(options, Weight, hasher, Default::default()),
-            ledger: Arc::default(),
+            shares: Arc::default(),
             flights: Mutex::default(),
             sends: Sends::default(),
             era: AtomicU64::new(0),
@@ -203,8 +165,8 @@ impl Cache {
         if said.len() > self.largest() || stamp.era != self.era.load(Ordering::SeqCst) {
             return;
         }
-        let claim = self.ledger.claim(account, bytes);
-        while let Some(old) = self.ledger.oldest_beyond(account, self.capacity() / SHARE) {
+        let claim = self.shares.claim(account, bytes);
+        while let Some(old) = self.shares.oldest_beyond(account, self.capacity() / SHARE) {
             self.store.remove_if(&old, |kept| kept.claim.account() == account);
         }
         let is_of_account =
@@ -212,7 +174,7 @@ impl Cache {
         let again = is_of_account(key);
         self.store.insert(key.clone(), Arc::new(Kept { said, stamp, claim }));
         if !again {
-            self.ledger.note(account, key, is_of_account);
+            self.shares.note(account, key, is_of_account);
         }
     }
 

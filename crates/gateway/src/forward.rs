@@ -14,8 +14,8 @@ use crate::failure::{Failure, NoAnswer};
 /// Dead connections of a node's pool that one call may meet before it counts as unreachable.
 const STALE_CONNECTIONS: u32 = 3;
 
-/// What is to be brought where.
-pub(crate) struct Errand<'a> {
+/// What goes out to a node, and what may be done with it.
+pub(crate) struct Outgoing<'a> {
     pub(crate) pool: &'a Pool,
     /// Whose call it is, for the node's fair share.
     pub(crate) account: u64,
@@ -44,27 +44,27 @@ enum Next {
     Again,
 }
 
-/// Brings `errand` to a node.
+/// Brings `outgoing` to a node.
 ///
 /// # Errors
 /// The last failure, when no node is left to ask or the call may not be sent again.
-pub(crate) async fn forward(errand: &Errand<'_>) -> Result<Opened, Failure> {
+pub(crate) async fn forward(outgoing: &Outgoing<'_>) -> Result<Opened, Failure> {
     let mut tried = Tried::default();
     let mut failure = None;
     let (mut resent, mut stale) = (false, 0);
-    let path = errand.path.map(|method| format!("/{method}"));
+    let path = outgoing.path.map(|method| format!("/{method}"));
     let route = path.as_deref().map_or(Route::Rpc, Route::Path);
     loop {
-        let node = match errand.pool.pick(&tried) {
+        let node = match outgoing.pool.pick(&tried) {
             Ok(node) => node,
             Err(unusable) => return Err(failure.unwrap_or_else(|| unusable.into())),
         };
-        let trouble = match attempt(errand, &node, route).await {
+        let trouble = match attempt(outgoing, &node, route).await {
             Ok(opened) => return Ok(opened),
             Err(trouble) => trouble,
         };
         note(&node, &trouble);
-        match next(&trouble, errand.resend && !resent) {
+        match next(&trouble, outgoing.resend && !resent) {
             Next::Stop => return Err(trouble.into()),
             Next::Again if stale < STALE_CONNECTIONS => stale += 1,
             Next::Again | Next::Another => tried.add(&node),
@@ -80,18 +80,18 @@ pub(crate) async fn forward(errand: &Errand<'_>) -> Result<Opened, Failure> {
 }
 
 async fn attempt(
-    errand: &Errand<'_>,
+    outgoing: &Outgoing<'_>,
     node: &Arc<Node>,
     route: Route<'_>,
 ) -> Result<Opened, NoAnswer> {
-    let lease = node.lease(errand.account, errand.weight).await.map_err(|_| NoAnswer::Busy)?;
+    let lease = node.lease(outgoing.account, outgoing.weight).await.map_err(|_| NoAnswer::Busy)?;
     let answer = node
-        .send(lease, route, errand.body.clone(), errand.ids.clone())
+        .send(lease, route, outgoing.body.clone(), outgoing.ids.clone())
         .await
         .map_err(NoAnswer::Node)?;
-    let expect = match &errand.expect_of_old {
+    let expect = match &outgoing.expect_of_old {
         Some(expect) if !node.speaks_v2() => expect,
-        _ => &errand.expect,
+        _ => &outgoing.expect,
     };
     let opened = answer::open(answer, expect.clone()).await;
     match &opened {

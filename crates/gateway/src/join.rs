@@ -11,7 +11,7 @@ use crate::json::{Outline, Piece};
 
 /// One item of the joined array.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Item {
     /// The next item of the node's array.
     Node,
     /// A refusal, or an answer that is remembered.
@@ -21,7 +21,7 @@ pub(crate) enum Place {
 /// The state between two frames.
 #[derive(Debug)]
 pub(crate) struct Join {
-    places: VecDeque<Place>,
+    places: VecDeque<Item>,
     opened: bool,
     in_item: bool,
     surplus: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Join {
 
 impl Join {
     /// Joins in the order of `places`.
-    pub(crate) fn new(places: impl IntoIterator<Item = Place>) -> Join {
+    pub(crate) fn new(places: impl IntoIterator<Item = Item>) -> Join {
         Join { places: places.into_iter().collect(), opened: false, in_item: false, surplus: false }
     }
 
@@ -72,8 +72,7 @@ impl Join {
 
     /// Writes what was made here and comes before the next item of the node.
     fn made_here(&mut self, out: &mut VecDeque<Bytes>) {
-        while let Some(Place::Made(body)) = self.places.pop_front_if(|place| *place != Place::Node)
-        {
+        while let Some(Item::Made(body)) = self.places.pop_front_if(|place| *place != Item::Node) {
             self.separate(out);
             out.push_back(body);
         }
@@ -91,8 +90,8 @@ mod tests {
 
     fn join(places: &[Option<&str>], answer: &[&str]) -> (String, bool) {
         let places = places.iter().map(|place| match place {
-            None => Place::Node,
-            Some(body) => Place::Made(Bytes::copy_from_slice(body.as_bytes())),
+            None => Item::Node,
+            Some(body) => Item::Made(Bytes::copy_from_slice(body.as_bytes())),
         });
         let (mut join, mut outline, mut out) = (Join::new(places), Outline::new(), VecDeque::new());
         for frame in answer {
@@ -137,7 +136,7 @@ mod tests {
     #[test]
     fn refusals_alone_make_an_array() {
         let mut out = VecDeque::new();
-        Join::new([Place::Made("R".into()), Place::Made("S".into())]).without_node(&mut out);
+        Join::new([Item::Made("R".into()), Item::Made("S".into())]).without_node(&mut out);
         assert_eq!(Vec::from(out).concat(), b"[R,S]");
     }
 }

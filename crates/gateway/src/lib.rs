@@ -2,7 +2,7 @@
 //! pass untouched.
 //!
 //! A request walks straight: `gateway` holds what a process has, `rpc` takes the request through
-//! the checks in their order, `desk` admits its calls, `recall` looks whether
+//! the checks in their order, `handler` admits its calls, `recall` looks whether
 //! the answer is known, `forward` brings the call to a node and its answer back, `body`
 //! passes it to the client. What a refusal says stands in one table, in `refusal`.
 //!
@@ -15,12 +15,12 @@ mod body;
 mod cache;
 mod call;
 mod coding;
-mod desk;
 mod envelope;
 mod failure;
 mod forward;
 mod gateway;
 mod guard;
+mod handler;
 mod head;
 mod intake;
 mod join;

@@ -9,10 +9,10 @@ use crate::answer::Opened;
 use crate::body::Hold;
 use crate::cache::{End, Key, Kind, Lead, Look, Question, Said, Sending, is_plain_id};
 use crate::call::Call;
-use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::forward::forward;
 use crate::gateway::Remember;
+use crate::handler::Handler;
 use crate::metrics::Recalled;
 use crate::split::wrap;
 
@@ -21,7 +21,7 @@ const WAITS: usize = 3;
 /// Answers up to this many bytes are not counted as buffered: a connection costs as much.
 const UNCOUNTED_BYTES: usize = 64 << 10;
 
-impl Desk<'_> {
+impl Handler<'_> {
     /// Brings the answer to a call, and says how it came where that was not by asking a node.
     pub(crate) async fn fetch(
         &self,
@@ -34,7 +34,7 @@ impl Desk<'_> {
             Some(question) => Box::pin(self.recall(question, call, body, hold)).await,
             None => {
                 let _sending = call.method.send.then(|| self.sending());
-                Ok((forward(&self.errand(call, body)).await?, None))
+                Ok((forward(&self.outgoing(call, body)).await?, None))
             }
         }
     }
@@ -110,7 +110,7 @@ impl Desk<'_> {
             return Ok((said.open(call.envelope.id.unwrap_or_default()), Some(how)));
         }
         self.tell(Recalled::Not);
-        Ok((forward(&self.errand(call, body)).await?, None))
+        Ok((forward(&self.outgoing(call, body)).await?, None))
     }
 
     /// Asks for all who wait. What is too large to be shared streams to who asked.
@@ -123,7 +123,7 @@ impl Desk<'_> {
     ) -> Result<Opened, Failure> {
         let largest = self.gateway.cache().largest();
         let asked = async {
-            let opened = forward(&self.errand(call, body)).await?;
+            let opened = forward(&self.outgoing(call, body)).await?;
             let fits = |bytes: usize| bytes <= largest && hold.has_room(bytes, UNCOUNTED_BYTES);
             let length = opened.length.and_then(|bytes| usize::try_from(bytes).ok());
             if opened.rest.is_some() && !length.is_some_and(fits) {

@@ -10,9 +10,9 @@ use listen::{Cors, RequestBody, Visit};
 use meter::Service;
 
 use crate::body::Body;
-use crate::desk::Desk;
 use crate::envelope::Posted;
 use crate::gateway::{Gateway, State};
+use crate::handler::Handler;
 use crate::outcome::{Answered, Refused};
 use crate::refusal::{Echo, Reason, Refusal};
 use crate::route::{Route, only_post};
@@ -70,20 +70,20 @@ async fn walk(
     let service = state.chains.find(route.chain).ok_or_else(|| no_chain(state, route.chain))?;
     visit.chain = Some(metrics::label(service.chain));
     caller.may_use(service.chain)?;
-    let desk = Desk { gateway, state, service, caller };
-    let (text, hold) = desk.take_in(&parts.headers, body).await?;
-    match envelope::read(&text, desk.caller.plan().batch_size as usize) {
-        Err(_) => Err(desk.charge(Reason::Unreadable.into(), Echo::default(), hold).await),
+    let handler = Handler { gateway, state, service, caller };
+    let (text, hold) = handler.take_in(&parts.headers, body).await?;
+    match envelope::read(&text, handler.caller.plan().batch_size as usize) {
+        Err(_) => Err(handler.charge(Reason::Unreadable.into(), Echo::default(), hold).await),
         Ok(Posted::Neither) => {
-            Err(desk.charge(Reason::InvalidRequest.into(), Echo::default(), hold).await)
+            Err(handler.charge(Reason::InvalidRequest.into(), Echo::default(), hold).await)
         }
         Ok(Posted::One(envelope)) => {
-            let answered = desk.one(envelope, hold, visit).await;
+            let answered = handler.one(envelope, hold, visit).await;
             answered.map_err(|refused| Refused { of_call: true, ..refused })
         }
         // Boxed, so that the future of the common single call stays small.
         Ok(Posted::Batch { elements, count }) => {
-            Box::pin(desk.batch(&elements, count, hold, visit)).await
+            Box::pin(handler.batch(&elements, count, hold, visit)).await
         }
     }
 }

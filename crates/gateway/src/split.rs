@@ -11,7 +11,7 @@ use futures_util::stream::{FuturesOrdered, StreamExt};
 
 use crate::call::Call;
 use crate::failure::Failure;
-use crate::forward::{Errand, forward};
+use crate::forward::{Outgoing, forward};
 use crate::load::Buffered;
 use crate::refusal::{Echo, Reason, Refusal};
 
@@ -23,7 +23,7 @@ const JOINED_BYTES: u64 = 64 << 20;
 /// The calls of a batch, and how to send one.
 pub(crate) struct Split<'a, F> {
     pub(crate) calls: &'a [Call<'a>],
-    pub(crate) errand: F,
+    pub(crate) outgoing: F,
     /// What the answers take up in the process.
     pub(crate) buffered: Buffered,
     /// Bytes of answers so far.
@@ -38,10 +38,10 @@ pub(crate) struct Joined {
     pub(crate) refund: u32,
 }
 
-impl<'a, F: Fn(&Call<'a>) -> Errand<'a>> Split<'a, F> {
+impl<'a, F: Fn(&Call<'a>) -> Outgoing<'a>> Split<'a, F> {
     /// A batch that was not sent yet.
-    pub(crate) fn new(calls: &'a [Call<'a>], errand: F, buffered: Buffered) -> Split<'a, F> {
-        Split { calls, errand, buffered, taken: AtomicU64::new(0) }
+    pub(crate) fn new(calls: &'a [Call<'a>], outgoing: F, buffered: Buffered) -> Split<'a, F> {
+        Split { calls, outgoing, buffered, taken: AtomicU64::new(0) }
     }
 
     /// Sends every call and waits for all answers.
@@ -82,7 +82,7 @@ impl<'a, F: Fn(&Call<'a>) -> Errand<'a>> Split<'a, F> {
 
     async fn one(&self, call: &Call<'a>) -> Result<Bytes, Failure> {
         self.take(0)?;
-        let opened = forward(&(self.errand)(call)).await?;
+        let opened = forward(&(self.outgoing)(call)).await?;
         let body = opened.collect(|bytes| self.take(bytes)).await?;
         Ok(if call.method.path && !body.is_empty() { wrap(call, &body) } else { trim(&body) })
     }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::Stamp;
 use super::said::Said;
+use super::stamp::Stamp;
 
 /// What came of a read.
 #[derive(Debug, Clone)]

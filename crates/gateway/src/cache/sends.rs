@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::TIP_LIFE;
+use super::stamp::TIP_LIFE;
 
 /// Sends that are remembered before old ones are looked for.
 const MANY: usize = 1024;

@@ -1,6 +1,7 @@
 use bytes::Bytes;
 use chain::Dialect;
 
+use super::stamp::TIP_LIFE;
 use super::*;
 
 fn question(name: &str, kind: Kind, account: u64) -> Question {
@@ -109,7 +110,7 @@ fn all_of_it_stays_within_its_bound() {
     ask(&cache, &question("huge", Kind::Final, 1), most / LARGEST + 1);
     assert!(cache.known(&question("huge", Kind::Final, 1)).is_none());
     cache.renew(most);
-    assert!(cache.ledger.is_empty());
+    assert!(cache.shares.is_empty());
 }
 
 #[test]

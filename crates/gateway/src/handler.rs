@@ -1,5 +1,5 @@
-//! The desk that a request is dealt with at, once its chain and its caller are known: taking its
-//! body in, checking its calls, charging and forwarding them.
+//! What deals with a request once its chain and its caller are known: takes its body in, checks its
+//! calls, charges and forwards them.
 //!
 //! Leaves the order of what comes before to `rpc`. Invariant: nothing is forwarded that was not
 //! admitted, and what was forwarded in vain gives its units back (decision B7).
@@ -16,7 +16,7 @@ use crate::body::{Body, Hold};
 use crate::call::Call;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
-use crate::forward::{Errand, forward};
+use crate::forward::{Outgoing, forward};
 use crate::gateway::{ChainService, Gateway, State};
 use crate::guard::Ranges;
 use crate::intake;
@@ -29,15 +29,15 @@ use crate::split::{Split, wrapping};
 /// Largest body that monerod takes, in bytes (decision G13).
 const MONEROD_BODY_BYTES: usize = 1_000_000;
 
-/// What a request that found its chain is dealt with at.
-pub(crate) struct Desk<'a> {
+/// Deals with one request that found its chain.
+pub(crate) struct Handler<'a> {
     pub(crate) gateway: &'a Gateway,
     pub(crate) state: &'a State,
     pub(crate) service: &'a ChainService,
     pub(crate) caller: Caller,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> Handler<'a> {
     /// Takes the body in. The account has its place before, and a body that is work to read has
     /// its token.
     pub(crate) async fn take_in(
@@ -149,7 +149,7 @@ impl<'a> Desk<'a> {
     /// Forwards a batch as one array.
     async fn whole(&self, batch: &Batch<'_>, hold: Hold) -> Result<Body, Refused> {
         let dialect = self.service.chain.dialect;
-        let errand = Errand {
+        let outgoing = Outgoing {
             pool: &self.service.pool,
             account: self.caller.account_id(),
             weight: self.weight(batch.calls.iter().any(|call| call.is_heavy(dialect))),
@@ -160,7 +160,7 @@ impl<'a> Desk<'a> {
             expect: batch.expect(dialect),
             expect_of_old: batch.expect_of_old(dialect),
         };
-        match forward(&errand).await {
+        match forward(&outgoing).await {
             Ok(opened) => Ok(Body::relay(opened, Bytes::new(), Bytes::new(), hold)),
             Err(failure) => {
                 let units = hold.units;
@@ -174,8 +174,8 @@ impl<'a> Desk<'a> {
         let (load, settings) = (self.gateway.load(), &self.state.settings);
         let new = || load.buffer(self.caller.account_id(), settings);
         let buffered = hold.buffered.take().unwrap_or_else(new);
-        let errand = |call: &Call<'s>| self.errand(call, call.body());
-        let split = Split::new(&batch.calls, errand, buffered);
+        let outgoing = |call: &Call<'s>| self.outgoing(call, call.body());
+        let split = Split::new(&batch.calls, outgoing, buffered);
         let joined = split.run().await;
         hold.buffered = Some(split.buffered);
         match joined {
@@ -221,10 +221,10 @@ impl<'a> Desk<'a> {
         }
     }
 
-    pub(crate) fn errand<'e>(&'e self, call: &Call<'e>, body: Bytes) -> Errand<'e> {
+    pub(crate) fn outgoing<'e>(&'e self, call: &Call<'e>, body: Bytes) -> Outgoing<'e> {
         let dialect = self.service.chain.dialect;
         let path = call.method.path;
-        Errand {
+        Outgoing {
             pool: &self.service.pool,
             account: self.caller.account_id(),
             weight: self.weight(call.is_heavy(dialect)),

@@ -12,12 +12,13 @@ use super::key::Key;
 /// Keys of an account that are gone are looked for when there are this many beside those kept.
 const GONE: usize = 64;
 
-/// The accounts whose answers are kept.
+/// What is kept for each account.
 #[derive(Debug, Default)]
-pub(super) struct Ledger(Mutex<HashMap<u64, Account>>);
+pub(super) struct Shares(Mutex<HashMap<u64, Share>>);
 
+/// What is kept for one account.
 #[derive(Debug, Default)]
-struct Account {
+struct Share {
     bytes: usize,
     entries: usize,
     /// What it asked for, oldest first. Some may be gone from the store.
@@ -27,25 +28,25 @@ struct Account {
 /// The bytes of one entry.
 #[derive(Debug)]
 pub(super) struct Claim {
-    ledger: Arc<Ledger>,
+    shares: Arc<Shares>,
     account: u64,
     bytes: usize,
 }
 
-impl Ledger {
+impl Shares {
     /// Claims `bytes` for one entry of an account.
-    pub(super) fn claim(self: &Arc<Ledger>, account: u64, bytes: usize) -> Claim {
+    pub(super) fn claim(self: &Arc<Shares>, account: u64, bytes: usize) -> Claim {
         let mut accounts = self.lock();
-        let place = accounts.entry(account).or_default();
-        place.bytes += bytes;
-        place.entries += 1;
-        Claim { ledger: Arc::clone(self), account, bytes }
+        let share = accounts.entry(account).or_default();
+        share.bytes += bytes;
+        share.entries += 1;
+        Claim { shares: Arc::clone(self), account, bytes }
     }
 
     /// The oldest key of an account that has more than `most` bytes, which has to go.
     pub(super) fn oldest_beyond(&self, account: u64, most: usize) -> Option<Key> {
         let mut accounts = self.lock();
-        accounts.get_mut(&account).filter(|place| place.bytes > most)?.order.pop_front()
+        accounts.get_mut(&account).filter(|share| share.bytes > most)?.order.pop_front()
     }
 
     /// Notes what an account asked for. Keys of it that are not `kept` are forgotten once there are
@@ -53,18 +54,18 @@ impl Ledger {
     pub(super) fn note(&self, account: u64, key: &Key, kept: impl Fn(&Key) -> bool) {
         let mut order = {
             let mut accounts = self.lock();
-            let Some(place) = accounts.get_mut(&account) else { return };
-            place.order.push_back(key.clone());
-            if place.order.len() < 2 * place.entries + GONE {
+            let Some(share) = accounts.get_mut(&account) else { return };
+            share.order.push_back(key.clone());
+            if share.order.len() < 2 * share.entries + GONE {
                 return;
             }
-            std::mem::take(&mut place.order)
+            std::mem::take(&mut share.order)
         };
         order.retain(kept);
         let mut accounts = self.lock();
-        let Some(place) = accounts.get_mut(&account) else { return };
-        order.append(&mut place.order);
-        place.order = order;
+        let Some(share) = accounts.get_mut(&account) else { return };
+        order.append(&mut share.order);
+        share.order = order;
     }
 
     #[cfg(test)]
@@ -72,7 +73,7 @@ impl Ledger {
         self.lock().is_empty()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Account>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Share>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -91,11 +92,11 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        let mut accounts = self.ledger.lock();
-        let Some(place) = accounts.get_mut(&self.account) else { return };
-        place.bytes -= self.bytes;
-        place.entries -= 1;
-        if place.entries == 0 {
+        let mut accounts = self.shares.lock();
+        let Some(share) = accounts.get_mut(&self.account) else { return };
+        share.bytes -= self.bytes;
+        share.entries -= 1;
+        if share.entries == 0 {
             accounts.remove(&self.account);
         }
     }
