@@ -21,9 +21,9 @@ struct State {
     last: String,
 }
 
-/// One line of the log.
+/// The calls of a node that failed, in one line of the log.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct Summary {
     /// Calls that failed since the line before.
     pub(crate) calls: u64,
     /// What the last of them met.
@@ -39,14 +39,14 @@ impl Complaints {
     }
 
     /// The line to be written now, if it is time for one.
-    pub(crate) fn due(&self, now: Instant) -> Option<Line> {
+    pub(crate) fn due(&self, now: Instant) -> Option<Summary> {
         let mut state = self.lock();
         let quiet = state.told.is_none_or(|told| now.saturating_duration_since(told) >= BETWEEN);
         if state.calls == 0 || !quiet {
             return None;
         }
         state.told = Some(now);
-        Some(Line {
+        Some(Summary {
             calls: std::mem::take(&mut state.calls),
             last: std::mem::take(&mut state.last),
         })
@@ -66,7 +66,7 @@ mod tests {
         let (complaints, start) = (Complaints::default(), Instant::now());
         assert_eq!(complaints.due(start), None);
         complaints.add(&"first");
-        let line = |calls, last: &str| Some(Line { calls, last: last.into() });
+        let line = |calls, last: &str| Some(Summary { calls, last: last.into() });
         assert_eq!(complaints.due(start), line(1, "first"));
         (0..1000).for_each(|call| complaints.add(&call));
         assert_eq!(complaints.due(start + Duration::from_secs(59)), None);

@@ -23,8 +23,8 @@ use hyper_util::rt::TokioIo;
 use tokio::runtime::{self, Handle};
 use tokio::time::Sleep;
 
-use crate::connections::Counted;
 use crate::digest::Session;
+use crate::open_connection::OpenConnection;
 use crate::says::Refusal;
 use crate::stream::{Progress, Socket, Stream};
 use crate::{Cause, NodeError, Sent};
@@ -46,7 +46,7 @@ pub(crate) struct Connection {
     idle_since: Instant,
     /// The runtime whose reactor wakes it.
     home: runtime::Id,
-    _counted: Counted,
+    _counted: OpenConnection,
     /// The Digest challenge that this connection answers.
     pub(crate) digest: Option<Session>,
 }
@@ -55,7 +55,7 @@ impl Connection {
     /// Speaks HTTP over an open socket.
     pub(crate) async fn open(
         socket: Socket,
-        counted: Counted,
+        counted: OpenConnection,
     ) -> Result<Box<Connection>, NodeError> {
         let (stream, progress) = Stream::new(socket);
         let (sender, driven) = http1::Builder::new()

@@ -8,7 +8,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::address::Address;
 use crate::connection::Connection;
+use crate::open_connection::OpenConnection;
 use crate::says::Refusal;
 use crate::stream::Socket;
 use crate::{Cause, NodeError, Sent, Timeouts};
@@ -43,15 +44,6 @@ struct Lane {
     /// The longest unused first. Boxed, because they go in and out with every call.
     #[expect(clippy::vec_box, reason = "a connection is large and moves with every call")]
     idle: Mutex<Vec<Box<Connection>>>,
-}
-
-/// An open connection, counted until it is dropped.
-pub(crate) struct Counted(Arc<AtomicUsize>);
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
-    }
 }
 
 impl Connections {
@@ -84,7 +76,7 @@ impl Connections {
         match self.unused_of(Handle::current().id()) {
             Some(connection) => Ok(connection),
             None => match self.room() {
-                Ok(counted) => self.connect(counted).await,
+                Ok(one_more) => self.connect(one_more).await,
                 Err(unused) => Ok(unused),
             },
         }
@@ -145,15 +137,14 @@ impl Connections {
     ///
     /// Whoever is here holds a lease, and there are no more leases than connections may be. So where
     /// all are open, one is unused or about to be closed: then one more is opened.
-    fn room(&self) -> Result<Counted, Box<Connection>> {
-        let before = self.open.fetch_add(1, Ordering::AcqRel);
-        let counted = Counted(Arc::clone(&self.open));
+    fn room(&self) -> Result<OpenConnection, Box<Connection>> {
+        let (one_more, before) = OpenConnection::count(&self.open);
         if before < self.most {
-            return Ok(counted);
+            return Ok(one_more);
         }
         match self.lanes.load().iter().find_map(|lane| self.unused(lane)) {
             Some(connection) => Err(connection),
-            None => Ok(counted),
+            None => Ok(one_more),
         }
     }
 
@@ -186,8 +177,8 @@ impl Connections {
         now.saturating_duration_since(connection.idle_since()) >= self.idle_limit
     }
 
-    async fn connect(&self, counted: Counted) -> Result<Box<Connection>, NodeError> {
-        Connection::open(self.socket().await?, counted).await
+    async fn connect(&self, one_more: OpenConnection) -> Result<Box<Connection>, NodeError> {
+        Connection::open(self.socket().await?, one_more).await
     }
 
     /// A new socket to the node, with TLS where that is asked for.

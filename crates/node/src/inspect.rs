@@ -16,53 +16,19 @@ use http::StatusCode;
 use crate::ids::Ids;
 use crate::node::{Node, Route};
 use crate::probe::probe;
-use crate::{CallError, Cause, NodeError, NodeState, Verdict};
+use crate::{CallError, Cause, NodeError, Verdict};
 
 mod advice;
 mod agreement;
+mod inspection;
 mod reach;
 mod settings;
 
 pub use agreement::{Disagreement, disagreements};
+pub use inspection::{Inspection, Offer};
 
 /// JSON-RPC's "method not found".
 const NO_METHOD: i64 = -32601;
-
-/// What was found out about a node.
-#[derive(Clone, Debug)]
-pub struct Inspection {
-    /// What its probe said: reachable, version, right chain, synced.
-    pub state: NodeState,
-    /// The chain's methods, sorted by name; empty where the node could not be asked.
-    pub offers: Vec<Offer>,
-    /// What to change, in the node's configuration or in ours; one sentence each.
-    pub advice: Vec<String>,
-}
-
-/// Whether a node answers a method.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
-    /// The method.
-    pub method: &'static str,
-    /// `None`: it could not be found out without risk.
-    pub there: Option<bool>,
-}
-
-impl Inspection {
-    /// The methods that the node does not answer.
-    pub fn missing(&self) -> impl Iterator<Item = &'static str> {
-        self.that_are(Some(false))
-    }
-
-    /// The methods that could not be asked for without risk, or not just now.
-    pub fn unasked(&self) -> impl Iterator<Item = &'static str> {
-        self.that_are(None)
-    }
-
-    fn that_are(&self, there: Option<bool>) -> impl Iterator<Item = &'static str> {
-        self.offers.iter().filter(move |offer| offer.there == there).map(|offer| offer.method)
-    }
-}
 
 /// Asks `node` everything that `check` shows. The answers also count as a probe.
 pub async fn inspect(node: &Arc<Node>) -> Inspection {

@@ -7,24 +7,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use chain::{Chain, Dialect, Network};
-use http::{StatusCode, Uri};
+use http::Uri;
 
 use crate::address::Address;
-use crate::attempt::Query;
 use crate::connections::Connections;
 use crate::credentials::Credentials;
 use crate::flow::{FlowLimits, Flows};
 use crate::gate::{Gate, GateCaps, Lease, Weight};
 use crate::health::Health;
-use crate::ids::Ids;
-use crate::rest::Rest;
+use crate::optional_route::OptionalRoutes;
 use crate::websocket::Websocket;
 use crate::zmq::Publisher;
-use crate::{
-    Answer, Busy, CallError, Cause, NodeConfig, NodeError, NodeState, PoolConfig, PoolError, tls,
-};
+use crate::{Busy, Cause, NodeConfig, NodeError, NodeState, PoolConfig, PoolError, tls};
 
 /// Calls at once by dialect, below what the nodes take by default: Core family 16 (ABC: 4 threads
 /// and a queue of 16), dcrd 8 (`rpcmaxclients` 10), monerod by its limits of 25 connections a
@@ -69,7 +64,7 @@ pub struct Node {
     pub(crate) whole: Duration,
     pub(crate) probe_limit: Duration,
     /// Which optional routes the node has.
-    pub(crate) rest: Rest,
+    pub(crate) routes: OptionalRoutes,
     /// Where our own calls go over one.
     pub(crate) websocket: Option<Websocket>,
     pub(crate) publisher: Option<Publisher>,
@@ -120,7 +115,7 @@ impl Node {
             first_byte: timeouts.first_byte,
             whole: timeouts.whole,
             probe_limit: timeouts.probe,
-            rest: Rest::new(pool.route_retry),
+            routes: OptionalRoutes::new(pool.route_retry),
             websocket: Websocket::of(chain.dialect, pool.route_retry),
             publisher,
             rpc,
@@ -157,60 +152,6 @@ impl Node {
     /// `Busy` when none became free.
     pub async fn lease(self: &Arc<Node>, account: u64, weight: Weight) -> Result<Lease, Busy> {
         self.gate.enter(account, weight).await
-    }
-
-    /// Sends a request body and waits for the head of the answer. `ids` are those of the calls in
-    /// it.
-    ///
-    /// One attempt: a connection that the node closed while it was idle is replaced as long as
-    /// nothing was written, and a 401 is answered once by a Digest response or by credentials
-    /// that changed on disk. Nothing else is sent again.
-    ///
-    /// # Errors
-    /// See [`NodeError`]: whose fault it was and whether a resend is safe. 401 and 403 are
-    /// `Unauthorized`; every other status is an answer. An answer that bears other ids is `Stray`:
-    /// at once if it is small, else where its body ends or, if it begins with its id, begins.
-    pub async fn send(
-        &self,
-        lease: Lease,
-        route: Route<'_>,
-        body: Bytes,
-        ids: Ids,
-    ) -> Result<Answer, NodeError> {
-        let query = Query::post(self.uri(route)?, body, ids);
-        let outcome = self.attempt(lease, query, self.first_byte).await;
-        if outcome.as_ref().is_err_and(NodeError::blames_node) {
-            self.health.call_failed();
-        }
-        outcome
-    }
-
-    /// Gets what the node has at `path`, with its leading slash, and gives status and body.
-    ///
-    /// Credentials go along where there are any; REST of the Core family needs none.
-    ///
-    /// # Errors
-    /// `Busy` without a slot, `Node` without an answer; every status but 401 is an answer.
-    pub async fn get(
-        self: &Arc<Node>,
-        path: &str,
-        weight: Weight,
-    ) -> Result<(StatusCode, Bytes), CallError> {
-        let query = Query::get(self.uri(Route::Path(path))?);
-        let lease = self.lease(0, weight).await?;
-        let answer = match self.attempt(lease, query, self.first_byte).await {
-            Ok(answer) => answer,
-            Err(error) => {
-                // A closed path says nothing about calls.
-                if error.blames_node() && error.cause != Cause::Unauthorized {
-                    self.health.call_failed();
-                }
-                return Err(error.into());
-            }
-        };
-        let whole = answer.body.collect(self.flow_limits.response).await?;
-        self.credit();
-        Ok((answer.status, whole))
     }
 
     /// Counts an answer that its reader found good: earlier failures are forgiven.

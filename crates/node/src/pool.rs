@@ -16,8 +16,9 @@ use tokio::task::AbortHandle;
 
 use crate::choice::{Tried, choose};
 use crate::flow::Flows;
+use crate::news::keep_listening;
 use crate::node::Node;
-use crate::{NodeState, PoolConfig, PoolError, Unusable, Verdict, probe, websocket, zmq};
+use crate::{NodeState, PoolConfig, PoolError, Unusable, Verdict, probe, websocket};
 
 /// The nodes of one chain.
 pub struct Pool {
@@ -223,7 +224,7 @@ impl Pool {
                 let probing = probe::keep_probing(Arc::clone(node), set.config.probe_interval);
                 let mut tasks = vec![runtime.spawn(probing).abort_handle()];
                 if node.publishes_hashes() {
-                    let listening = zmq::keep_listening(Arc::clone(node), self.woken.clone());
+                    let listening = keep_listening(Arc::clone(node), self.woken.clone());
                     tasks.push(runtime.spawn(listening).abort_handle());
                 }
                 if node.websocket.is_some() {

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chain::Dialect;
-use serde::de::DeserializeOwned;
 
 use crate::health::{Health, Verdict};
 use crate::node::Node;
@@ -18,6 +17,9 @@ use crate::{CallError, Cause, NodeState, Sent};
 mod core;
 mod geth;
 mod monerod;
+mod sight;
+
+use sight::{Identity, Sight};
 
 /// A node's identity is asked again after this many probes (30 s), and after each failure.
 const IDENTITY_EVERY: u32 = 15;
@@ -27,33 +29,6 @@ const IN_WARMUP: i64 = -28;
 const CORE_BUSY: i64 = -9;
 /// Longest text of a node that is kept, in characters.
 const LONGEST_NOTE: usize = 400;
-
-/// What one probe saw.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Sight {
-    /// The node's state.
-    Seen(Tip),
-    /// The node says that it is starting.
-    WarmingUp,
-    /// An answer, but not the one that was asked for.
-    NotUnderstood(String),
-}
-
-/// Where a node stands.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Tip {
-    pub(crate) height: u64,
-    pub(crate) syncing: bool,
-}
-
-/// Who a node is.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Identity {
-    /// `Some(Err)` says what is wrong; `None`: nothing was understood.
-    pub(crate) right: Option<Result<(), String>>,
-    pub(crate) version: Option<String>,
-    pub(crate) version_number: u64,
-}
 
 /// Probes `node` for ever.
 pub(crate) async fn keep_probing(node: Arc<Node>, interval: Duration) {
@@ -257,32 +232,4 @@ fn note_failure(node: &Node, error: &CallError) {
 fn shortened(text: String) -> String {
     let printable = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     printable.take(LONGEST_NOTE).collect()
-}
-
-/// Reads a result leniently: unknown members do no harm.
-fn read<T: DeserializeOwned>(raw: &serde_json::value::RawValue) -> Result<T, CallError> {
-    serde_json::from_str(raw.get()).map_err(|_| CallError::Shape { status: http::StatusCode::OK })
-}
-
-/// A result, or nothing where the node answers an error or something else than asked for.
-fn optional<T>(answer: Result<T, CallError>) -> Result<Option<T>, CallError> {
-    match answer {
-        Ok(value) => Ok(Some(value)),
-        Err(CallError::Rpc { .. } | CallError::Shape { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// The fact that one hash is another, as an identity.
-fn same(what: &str, found: &str, expected: &str) -> Result<(), String> {
-    match found.eq_ignore_ascii_case(expected) {
-        true => Ok(()),
-        false => Err(format!("wrong chain: {what} is {found}, expected {expected}")),
-    }
-}
-
-/// Whether a text is a block hash of 32 bytes in hex, with or without `0x`.
-fn is_hash(text: &str) -> bool {
-    let digits = text.strip_prefix("0x").unwrap_or(text);
-    digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

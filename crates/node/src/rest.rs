@@ -1,15 +1,14 @@
 //! Raw blocks, by REST where a node has it and by JSON-RPC where it has not.
 //!
-//! Decoding is left to the caller. Invariants: a route that a node lacks is not asked for again
-//! until its time has come, and no block is given under another block's hash.
+//! Decoding is left to the caller, when a missing route is asked for again to `optional_route`.
+//! Invariant: no block is given under another block's hash.
 //!
 //! Source: Bitcoin Core, src/rest.cpp and src/httpserver.cpp: a path that nothing is registered
 //! for answers 404 without a body, so REST that is off does; a block that is not there answers 404
 //! with a text.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering::Relaxed;
 
 use bytes::Bytes;
 use chain::Dialect;
@@ -19,55 +18,13 @@ use serde_json::value::RawValue;
 
 use crate::call::result;
 use crate::node::Node;
+use crate::optional_route::OptionalRoute;
 use crate::{Busy, CallError, Cause, NodeError, Weight, says_busy};
 
 /// As which Core family nodes refuse a verbosity that is no boolean (Dogecoin Core before 1.14.7).
 const WANTS_BOOLEAN: &str = "not a boolean";
 
-/// What a node is known to lack.
-pub(crate) struct Rest {
-    block: OptionalRoute,
-    spent_outputs: OptionalRoute,
-    /// monerod's `get_blocks.bin`.
-    pub(crate) spans: OptionalRoute,
-    /// `getblock` takes a boolean where others take a verbosity.
-    boolean_verbosity: AtomicBool,
-}
-
-impl Rest {
-    /// Nothing is known yet; what will turn out to be missing is tried again after `retry`.
-    pub(crate) fn new(retry: Duration) -> Rest {
-        Rest {
-            block: OptionalRoute::new(retry),
-            spent_outputs: OptionalRoute::new(retry),
-            spans: OptionalRoute::new(retry),
-            boolean_verbosity: AtomicBool::new(false),
-        }
-    }
-}
-
-/// A route that a node may have or not.
-pub(crate) struct OptionalRoute {
-    born: Instant,
-    retry: Duration,
-    /// Milliseconds since `born` until which the route is known to be missing.
-    missing_until_ms: AtomicU64,
-}
-
 impl OptionalRoute {
-    pub(crate) fn new(retry: Duration) -> OptionalRoute {
-        OptionalRoute { born: Instant::now(), retry, missing_until_ms: AtomicU64::new(0) }
-    }
-
-    pub(crate) fn may_be_there(&self) -> bool {
-        self.born.elapsed().as_millis() as u64 >= self.missing_until_ms.load(Relaxed)
-    }
-
-    pub(crate) fn note_missing(&self) {
-        let until = self.born.elapsed() + self.retry;
-        self.missing_until_ms.store(until.as_millis() as u64, Relaxed);
-    }
-
     /// Gets `path`, unless the route is known to be missing.
     async fn get(&self, node: &Arc<Node>, path: &str) -> Result<Option<Bytes>, CallError> {
         if !self.may_be_there() {
@@ -106,13 +63,13 @@ impl Node {
     pub async fn raw_block(self: &Arc<Node>, hash: &str) -> Result<Bytes, CallError> {
         let path = rest_path("block", hash)?;
         if self.may_have_rest()
-            && let Some(block) = self.rest.block.get(self, &path).await?
+            && let Some(block) = self.routes.block.get(self, &path).await?
         {
             if self.is_block(&block, hash) {
                 return Ok(block);
             }
             // Whatever answers there, it is no REST of a node.
-            self.rest.block.note_missing();
+            self.routes.block.note_missing();
         }
         let block = self.get_block(hash).await?;
         let right = self.is_block(&block, hash);
@@ -130,13 +87,13 @@ impl Node {
     ) -> Result<Option<Bytes>, CallError> {
         let path = rest_path("spenttxouts", hash)?;
         match self.may_have_rest() {
-            true => self.rest.spent_outputs.get(self, &path).await,
+            true => self.routes.spent_outputs.get(self, &path).await,
             false => Ok(None),
         }
     }
 
     async fn get_block(self: &Arc<Node>, hash: &str) -> Result<Bytes, CallError> {
-        let flag = &self.rest.boolean_verbosity;
+        let flag = &self.routes.boolean_verbosity;
         let boolean = self.chain().dialect == Dialect::Dcrd || flag.load(Relaxed);
         match self.get_block_as(hash, boolean).await {
             Err(CallError::Rpc { message, .. }) if !boolean && message.contains(WANTS_BOOLEAN) => {
@@ -199,17 +156,6 @@ mod tests {
         for body in [&b""[..], b"<html><title>404 Not Found</title>", b"404 page", b"\xff\xfe"] {
             assert!(!says_block_is_missing(body));
         }
-    }
-
-    #[test]
-    fn missing_route_is_tried_again_after_its_time() {
-        let route = OptionalRoute::new(Duration::from_secs(3600));
-        assert!(route.may_be_there());
-        route.note_missing();
-        assert!(!route.may_be_there());
-        let route = OptionalRoute::new(Duration::ZERO);
-        route.note_missing();
-        assert!(route.may_be_there());
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Node {
         genesis: &[u8; 32],
         start_height: u64,
     ) -> Result<Option<Span>, CallError> {
-        if !self.rest.spans.may_be_there() {
+        if !self.routes.spans.may_be_there() {
             return Ok(None);
         }
         let mut request = Writer::new(3);
@@ -73,7 +73,7 @@ impl Node {
                 }
             }
             (StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED, _) => {
-                self.rest.spans.note_missing();
+                self.routes.spans.note_missing();
                 Ok(None)
             }
             (status, _) => Err(CallError::Shape { status }),

@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use crate::gate::Lease;
 use crate::ids::Ids;
 use crate::node::Node;
-use crate::rest::OptionalRoute;
+use crate::optional_route::OptionalRoute;
 use crate::{Cause, NodeError, Sent};
 
 mod line;

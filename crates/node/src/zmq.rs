@@ -9,17 +9,13 @@
 //! (rfc.zeromq.org/spec/23), mechanism NULL, a SUB socket; topics: Bitcoin Core, doc/zmq.md.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout};
-
-use crate::node::Node;
+use tokio::time::timeout;
 
 /// Signature, version 3.0, mechanism NULL, no server, filler.
 const GREETING: [u8; 64] = {
@@ -42,9 +38,6 @@ const COMMAND: u8 = 4;
 
 /// For the connection, and again for greeting and `READY`.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
-/// Between two connections; doubles as long as nothing is heard.
-const FIRST_WAIT: Duration = Duration::from_millis(100);
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// A publisher that was cut off without a word is found out within a minute.
 pub(crate) const KEEPALIVE: TcpKeepalive =
     TcpKeepalive::new().with_time(Duration::from_secs(30)).with_interval(Duration::from_secs(10));
@@ -83,37 +76,6 @@ impl Publisher {
     }
 }
 
-/// Ticks `woken` with every message of the node's publisher, for ever, and once whenever the
-/// publisher is found, because messages may have been missed until then.
-pub(crate) async fn keep_listening(node: Arc<Node>, woken: watch::Sender<u64>) {
-    let Some(publisher) = &node.publisher else { return };
-    let (chain, host) = (node.chain().slug, node.host());
-    let mut wait = FIRST_WAIT;
-    let mut heard = None;
-    loop {
-        let began = Instant::now();
-        let mut found = false;
-        let tick = |of_block: bool| {
-            if of_block {
-                node.health.tip_changed();
-            }
-            if !std::mem::replace(&mut found, true) && heard != Some(true) {
-                heard = Some(true);
-                tracing::info!(chain, node = host, "a node's ZMQ publisher is heard");
-            }
-            woken.send_modify(|count| *count = count.wrapping_add(1));
-        };
-        let Err(error) = listen(publisher, tick).await;
-        if heard != Some(false) {
-            heard = Some(false);
-            tracing::warn!(chain, node = host, %error, "a node's ZMQ publisher is not heard");
-        }
-        sleep(wait).await;
-        let lasted = found && began.elapsed() > LONGEST_WAIT;
-        wait = if lasted { FIRST_WAIT } else { (wait * 2).min(LONGEST_WAIT) };
-    }
-}
-
 /// Connects and subscribes once, to see whether somebody publishes there.
 pub(crate) async fn greet(publisher: &Publisher) -> io::Result<()> {
     let mut peer = BufReader::new(publisher.connect().await?);
@@ -123,7 +85,7 @@ pub(crate) async fn greet(publisher: &Publisher) -> io::Result<()> {
 }
 
 /// Listens until the connection ends; says of each message whether it may be about a block.
-async fn listen(
+pub(crate) async fn listen(
     publisher: &Publisher,
     mut tick: impl FnMut(bool),
 ) -> Result<std::convert::Infallible, io::Error> {

@@ -4,7 +4,7 @@
 
 use chain::Dialect;
 
-use super::Inspection;
+use super::inspection::Inspection;
 use crate::node::Node;
 use crate::{NodeState, Verdict};
 

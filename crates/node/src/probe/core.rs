@@ -8,7 +8,7 @@ use std::sync::Arc;
 use chain::{Dialect, NetworkKind};
 use serde::Deserialize;
 
-use super::{Identity, Sight, Tip, is_hash, optional, read, same};
+use super::sight::{Identity, Sight, Tip, is_hash, optional, read, same};
 use crate::CallError;
 use crate::node::Node;
 

@@ -9,7 +9,7 @@ use chain::NetworkKind;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Identity, Sight, Tip, is_hash, optional, read, same};
+use super::sight::{Identity, Sight, Tip, is_hash, optional, read, same};
 use crate::CallError;
 use crate::node::Node;
 

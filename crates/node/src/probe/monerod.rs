@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chain::{Network, NetworkKind};
 use serde::Deserialize;
 
-use super::{Identity, Sight, Tip, is_hash, optional, read, same};
+use super::sight::{Identity, Sight, Tip, is_hash, optional, read, same};
 use crate::CallError;
 use crate::node::Node;
 
