@@ -24,6 +24,7 @@ mod running;
 mod serve;
 mod socket;
 mod tls;
+mod unread;
 mod visit;
 mod watch;
 mod workers;

@@ -14,6 +14,7 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::timeout;
 
+use crate::unread::Unread;
 use crate::watch::Watch;
 
 /// How much of a body is read to its end after its request was answered, in bytes.
@@ -29,14 +30,6 @@ pub struct RequestBody {
     inner: Option<Incoming>,
     touched: bool,
     watch: Arc<Watch>,
-}
-
-/// A body that was not read to its end.
-#[derive(Debug)]
-pub(crate) struct Unread {
-    body: Incoming,
-    /// Was it read at all? Then a client that waits for `100 Continue` has been told to send it.
-    touched: bool,
 }
 
 impl RequestBody {

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::drain::Drain;
 use crate::limits::Limits;
-use crate::request_body::Unread;
+use crate::unread::Unread;
 
 /// No request yet and no byte of one.
 const FRESH: u8 = 0;
