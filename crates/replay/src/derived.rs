@@ -1,4 +1,4 @@
-//! Calls that were not recorded and whose answers follow from what was: ranges of headers, blocks
+//! Calls of monerod that were not recorded and whose answers follow from what was: ranges of headers, blocks
 //! by their hashes, any transactions together, many blocks at once.
 //!
 //! A recording has each block and each transaction; how they are asked for together is endless.
@@ -10,11 +10,11 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::spans::{self, SpanBlock};
 use crate::json;
 use crate::line::{Asked, Said};
 use crate::options::Phase;
 use crate::recording::Recording;
+use crate::spans::{self, SpanBlock};
 
 /// What can be derived in one phase.
 #[derive(Debug, Default)]

@@ -4,9 +4,6 @@
 //! as the body. Answers are printed, not compact. Invariant: HTTP 200 for everything that
 //! `/json_rpc` can read; an unknown path is a bare 404.
 
-mod derived;
-mod spans;
-
 use bytes::Bytes;
 
 use crate::auth::REALM;
@@ -15,8 +12,6 @@ use crate::epee;
 use crate::json::{self, Fault, Kind};
 use crate::player::{Found, Player};
 use crate::wire::{Reply, Request};
-
-pub(crate) use derived::Derived;
 
 const RPC: &str = "/json_rpc";
 

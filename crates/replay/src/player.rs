@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
+use crate::derived::Derived;
 use crate::line::Said;
-use crate::monerod::Derived;
 use crate::options::{Phase, ReplayOptions};
 use crate::recording::{Recording, call_key};
 

@@ -1,6 +1,6 @@
 //! A node that serves a chain that was made: what the sync of an index asks of monerod.
 
-#[path = "../../../replay/src/monerod/spans.rs"]
+#[path = "../../../replay/src/spans.rs"]
 mod spans;
 
 use std::collections::HashMap;
