@@ -1,24 +1,16 @@
 //! Listeners that speak TLS.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of listener"
-)]
-
-mod listener;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use listen::{Limits, Tls, bind};
-use listener::{REFUSAL, ask, connect, get, rest, start};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::{CertificateDer, ServerName};
 use tokio_rustls::TlsConnector;
+
+use crate::listener::{REFUSAL, ask, connect, get, rest, start};
 
 /// Writes a new certificate and its key into `dir`.
 fn certificate(dir: &Path) -> (PathBuf, PathBuf, CertificateDer<'static>) {

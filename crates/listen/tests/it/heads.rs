@@ -1,19 +1,11 @@
 //! Heads that hyper refuses before a service hears of them.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of listener"
-)]
-
-mod listener;
-
 use std::sync::atomic::Ordering;
 
 use listen::Limits;
-use listener::{REFUSAL, ask, connect, get, read_answer, rest, start};
 use tokio::io::AsyncWriteExt;
+
+use crate::listener::{REFUSAL, ask, connect, get, read_answer, rest, start};
 
 fn unreadable() -> Vec<(&'static str, Vec<u8>)> {
     let huge = format!("GET / HTTP/1.1\r\nx: {}\r\n\r\n", "a".repeat(70 * 1024));

@@ -1,24 +1,16 @@
 //! How requests and answers end: bodies that nobody reads, answers that break off, clients that
 //! shut their sending side.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of listener"
-)]
-
-mod listener;
-
 use std::io::ErrorKind;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use listen::Limits;
-use listener::{ask, connect, get, read_answer, rest, start};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
+
+use crate::listener::{ask, connect, get, read_answer, rest, start};
 
 fn head(path: &str, framing: &str) -> Vec<u8> {
     format!("POST {path} HTTP/1.1\r\nhost: h\r\n{framing}\r\n\r\n").into_bytes()
@@ -120,7 +112,8 @@ async fn answer_that_breaks_off_is_reset_for_every_client() {
 
 #[tokio::test]
 async fn answer_that_is_cut_off_for_a_client_that_does_not_read_is_reset() {
-    let limits = Limits { write_stall_timeout: Duration::from_millis(300), ..listener::limits() };
+    let limits =
+        Limits { write_stall_timeout: Duration::from_millis(300), ..crate::listener::limits() };
     let listener = start(limits, None);
     let mut stream = connect(&listener).await;
     stream.write_all(b"GET /large HTTP/1.0\r\n\r\n").await.unwrap();

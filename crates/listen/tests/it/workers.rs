@@ -1,21 +1,13 @@
 //! Connections that are handed to workers: who is answered, however early he has said everything,
 //! and where.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of listener"
-)]
-
-mod listener;
-
 use std::time::Duration;
 
 use listen::{Limits, Phase, Threads, Workers};
-use listener::{Waiting, ask, connect, get, read_answer, rest};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
+
+use crate::listener::{Waiting, ask, connect, get, read_answer, rest};
 
 const LONG: Duration = Duration::from_secs(60);
 const POSTED: &[u8] = b"POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 5\r\n\r\nhello";

@@ -1,20 +1,12 @@
 //! Clients that are slow, silent, or too many.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of listener"
-)]
-
-mod listener;
-
 use std::time::Duration;
 
 use listen::Limits;
-use listener::{REFUSAL, ask, connect, get, limits, read_answer, rest, start};
 use tokio::io::AsyncWriteExt;
 use tokio::time::{sleep, timeout};
+
+use crate::listener::{REFUSAL, ask, connect, get, limits, read_answer, rest, start};
 
 #[tokio::test]
 async fn head_that_never_ends_is_refused() {

@@ -1,20 +1,12 @@
 //! The end: what is served, what is refused, what is waited for.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of listener"
-)]
-
-mod listener;
-
 use std::time::Duration;
 
 use listen::{Limits, Phase};
-use listener::{ask, connect, get, read_answer, rest, start};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
+
+use crate::listener::{ask, connect, get, read_answer, rest, start};
 
 const LONG: Duration = Duration::from_secs(60);
 
