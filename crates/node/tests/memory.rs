@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may")]
 #![allow(dead_code, reason = "the scripted server can do more than is needed here")]
 
+#[path = "it/scripted.rs"]
 mod scripted;
 
 use std::pin::Pin;

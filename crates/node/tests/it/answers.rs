@@ -1,7 +1,4 @@
 //! How answers come through, and what becomes of those that do not end as they should.
-#![allow(clippy::unwrap_used, reason = "a test may")]
-
-mod scripted;
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -10,7 +7,8 @@ use bytes::Bytes;
 use http::StatusCode;
 use http_body::Body;
 use node::{AnswerBody, Cause, NodeConfig, NodeError, Route, Sent, Tried, Weight};
-use scripted::*;
+
+use crate::scripted::*;
 
 async fn frame(body: &mut AnswerBody) -> Option<Result<Bytes, NodeError>> {
     let next = std::future::poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await;

@@ -1,11 +1,9 @@
 //! Batches of our own: as one array, or one by one where a node takes none.
-#![allow(clippy::unwrap_used, reason = "a test may")]
-
-mod scripted;
 
 use node::{CallError, Cause, NodeConfig, Tried, Weight};
-use scripted::*;
 use serde_json::Value;
+
+use crate::scripted::*;
 
 fn answer(call: &Value) -> String {
     let id = &call["id"];

@@ -1,14 +1,12 @@
 //! Which of several nodes takes a call.
-#![allow(clippy::unwrap_used, reason = "a test may")]
-
-mod scripted;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use node::{Ejection, NodeConfig, Pool, PoolConfig, PoolError, Tried, Unusable, Verdict, Weight};
-use scripted::*;
+
+use crate::scripted::*;
 
 /// A node of Bitcoin's regtest that can be told its height, and to die on customers or on all.
 #[derive(Default)]

@@ -1,10 +1,8 @@
 //! How connections to a node are opened, used again and closed.
-#![allow(clippy::unwrap_used, reason = "a test may")]
-
-mod scripted;
 
 use node::{Cause, NodeConfig, Sent, Tried};
-use scripted::*;
+
+use crate::scripted::*;
 
 #[tokio::test]
 async fn request_has_a_length_and_nothing_it_need_not_have() {

@@ -1,7 +1,4 @@
 //! What a node is shown, and what happens when it does not like it.
-#![allow(clippy::unwrap_used, reason = "a test may")]
-
-mod scripted;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use md5::{Digest, Md5};
 use node::{Auth, Cause, Node, NodeConfig, Pool, Secret, Tried};
-use scripted::*;
+
+use crate::scripted::*;
 
 fn with_login(server: &Scripted, auth: Auth, password: &str) -> (Arc<Pool>, Arc<Node>) {
     let config = NodeConfig {

@@ -1,10 +1,8 @@
 //! What `check` finds out about a node and advises.
-#![allow(clippy::unwrap_used, reason = "a test may")]
-
-mod scripted;
 
 use node::{Auth, Inspection, NodeConfig, Secret, Tried, Verdict, inspect};
-use scripted::*;
+
+use crate::scripted::*;
 
 async fn inspected<F>(slug: &str, network: &str, answer: F) -> (Scripted, Inspection)
 where

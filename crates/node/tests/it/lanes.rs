@@ -1,16 +1,14 @@
 //! Calls from several runtimes: each has connections of its own, and the limits of a node hold over
 //! all of them.
-#![allow(clippy::unwrap_used, reason = "a test may")]
-
-mod scripted;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use node::{Node, NodeConfig, Tried, Weight};
-use scripted::*;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
+
+use crate::scripted::*;
 
 fn runtimes(count: usize) -> Vec<Runtime> {
     let one = || Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();

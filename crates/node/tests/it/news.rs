@@ -1,18 +1,16 @@
 //! A pool is woken by what its nodes publish, and by nothing worse.
-#![allow(clippy::unwrap_used, reason = "a test may")]
-
-mod scripted;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use node::{NodeConfig, Pool, PoolConfig};
-use scripted::*;
 use testkit::{Monerod, free_port};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::watch::Receiver;
+
+use crate::scripted::*;
 
 /// A node that is not there with a publisher that may be.
 fn config(zmq: impl Into<String>) -> NodeConfig {

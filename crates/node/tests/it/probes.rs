@@ -1,13 +1,11 @@
 //! What the probes make of a node, dialect by dialect.
-#![allow(clippy::unwrap_used, reason = "a test may")]
-
-mod scripted;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use node::{NodeConfig, NodeState, Pool, Tried, Unusable, Verdict, Weight};
-use scripted::*;
+
+use crate::scripted::*;
 
 /// A pool of one node that answers by method, probed once.
 async fn probed<F>(slug: &str, network: &str, answer: F) -> (Scripted, Arc<Pool>, NodeState)

@@ -1,7 +1,4 @@
 //! Raw blocks and spent outputs: by REST where a node has it, by JSON-RPC where it has not.
-#![allow(clippy::unwrap_used, reason = "a test may")]
-
-mod scripted;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,9 +7,10 @@ use std::time::Duration;
 use chain::Hash32;
 use http::StatusCode;
 use node::{CallError, Cause, Node, NodeConfig, PoolConfig, Secret, Tried, Weight};
-use scripted::*;
 use serde_json::json;
 use testkit::{Litecoind, Login};
+
+use crate::scripted::*;
 
 /// A block as far as the node crate looks into it: 80 bytes whose hash is its name.
 fn block() -> (Vec<u8>, String) {

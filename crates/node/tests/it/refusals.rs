@@ -1,7 +1,4 @@
 //! Nodes that are there, but not for us: what becomes of them, and what `check` says.
-#![allow(clippy::unwrap_used, reason = "a test may")]
-
-mod scripted;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use node::{Inspection, NodeConfig, NodeState, Pool, Secret, Tried, Unusable, Verdict, inspect};
 use rustls::ServerConfig;
-use scripted::*;
+
+use crate::scripted::*;
 
 fn quick(slug: &str, network: &str, nodes: Vec<NodeConfig>) -> Arc<Pool> {
     pool_with(slug, network, nodes, |config| config.probe_interval = millis(10))

@@ -1,12 +1,10 @@
 //! Readers who take their time with megabytes keep no call from a node that is done with them.
-#![allow(clippy::unwrap_used, reason = "a test may")]
-
-mod scripted;
 
 use std::sync::Arc;
 
 use node::{NodeConfig, Tried, Weight};
-use scripted::*;
+
+use crate::scripted::*;
 
 const BYTES: usize = 5 << 20;
 

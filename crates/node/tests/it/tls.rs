@@ -1,7 +1,4 @@
 //! Whose certificate is believed.
-#![allow(clippy::unwrap_used, reason = "a test may")]
-
-mod scripted;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,8 +7,9 @@ use node::{Cause, NodeConfig, NodeError, Sent, Tried};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 use rustls::ServerConfig;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-use scripted::*;
 use tempfile::TempDir;
+
+use crate::scripted::*;
 
 fn server_config(certificate: CertificateDer<'static>, key: &KeyPair) -> ServerConfig {
     let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();

@@ -1,7 +1,4 @@
 //! Our own calls over the websocket of dcrd, and by HTTP where there is none.
-#![allow(clippy::unwrap_used, reason = "a test may")]
-
-mod scripted;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,13 +10,14 @@ use node::{
 };
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use replay::{Auth, Replay, ReplayOptions, Tls};
-use scripted::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
+
+use crate::scripted::*;
 
 /// The recorded dcrd behind TLS with a certificate of its own, and how it is configured.
 struct Recorded {
