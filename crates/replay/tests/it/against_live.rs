@@ -1,7 +1,5 @@
 //! Holds what the replayed nodes do beyond their recordings against the nodes themselves.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use replay::{Replay, ReplayOptions, Take};
 use testkit::{Anvil, Geth, Litecoind, Login, Monerod, StartError, post};
 

@@ -1,7 +1,5 @@
 //! Holds every replayed node against every line of its recording, over HTTP.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use replay::{Phase, Recorded, RecordedKind, Replay, ReplayOptions, Take, recorded_take};
 use testkit::{Answer, Connection};
 

@@ -1,7 +1,5 @@
 //! The mock counts exactly and answers exactly.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::time::Duration;
 
 use replay::{Framing, Mock, MockOptions};

@@ -1,7 +1,5 @@
 //! A replayed node behind a certificate of its own, as dcrd is.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::sync::Arc;
 
 use replay::{Replay, ReplayOptions, Tls};

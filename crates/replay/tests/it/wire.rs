@@ -1,7 +1,5 @@
 //! What a replayed node does on the wire: credentials, framing, errors, bad input.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use replay::{Auth, Replay, ReplayOptions, Take};
 use testkit::{Connection, digest_header, exchange, get, post};
 
