@@ -1,7 +1,5 @@
 //! Every mischief is seen by a client as what it is called.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::Duration;

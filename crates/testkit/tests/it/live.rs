@@ -1,7 +1,5 @@
 //! Each live node starts, mines, answers and ends.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use serde_json::json;
 use testkit::{Anvil, Geth, Litecoind, Login, Monerod, StartError, cpu_micros, rss_bytes};
 

@@ -1,5 +1,4 @@
 //! A stub node is taken for the real one, and adds up.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 
