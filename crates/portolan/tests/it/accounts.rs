@@ -1,26 +1,20 @@
 //! The index of a chain of accounts in the real program: audited, killed at every stage, and the same
 //! as one that was never killed.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
+use std::time::Duration;
 
 use index::Memory;
 use index::account::Store;
-use program::{Folder, Running, ask, wait};
 use replay::Take;
 use serde_json::{Value, json};
 use testkit::{AccountChain, Anvil, StubAccounts};
 use tokio::runtime::Runtime;
 
+use crate::program::{Folder, Running, ask, wait};
+
 /// A stub node, and a folder whose program follows it.
 struct Stage {
-    runtime: Runtime,
+    _runtime: Runtime,
     node: StubAccounts,
     folder: Folder,
     key: String,
@@ -47,7 +41,7 @@ impl Stage {
         let runtime = Runtime::new().unwrap();
         let node = runtime.block_on(StubAccounts::start(chain));
         let (folder, key) = begun(&node.url());
-        Stage { runtime, node, folder, key }
+        Stage { _runtime: runtime, node, folder, key }
     }
 }
 

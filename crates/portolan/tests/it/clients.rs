@@ -3,21 +3,13 @@
 //! Those in Python and JavaScript run where npm and PyPI are reached; a library that cannot be
 //! installed is skipped, and says so.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use program::Folder;
 use serde_json::Value;
+
+use crate::program::Folder;
 
 /// What npm installs, by the names that the programs import.
 const NPM: [&str; 5] = [

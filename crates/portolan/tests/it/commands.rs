@@ -1,16 +1,8 @@
 //! The administration commands, as a person or a script runs them.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
-
-use program::Folder;
 use serde_json::json;
+
+use crate::program::Folder;
 
 const LAB: &str = "[plan.lab]\nrequests_per_second = 1000\n";
 

@@ -1,19 +1,10 @@
 //! Indexes that cannot be opened: their own chains stand still, and nothing else.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
-
 use std::fs;
 use std::net::SocketAddr;
 
-use program::stage::{BLOCKS, Stage};
-use program::{Running, call, http, wait};
+use crate::program::stage::{BLOCKS, Stage};
+use crate::program::{Running, call, http, wait};
 
 const TIP: &str = r#"{"method":"getblockcount","id":1}"#;
 

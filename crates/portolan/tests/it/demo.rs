@@ -1,19 +1,11 @@
 //! `portolan demo`: nine chains at once, and nothing left behind.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
-
 use std::fs;
 use std::net::SocketAddr;
 
-use program::{Folder, ask, call, http};
 use serde_json::{Value, json};
+
+use crate::program::{Folder, ask, call, http};
 
 const TIPS: [(&str, &str); 9] = [
     ("btc", r#"{"method":"getblockcount","id":1}"#),

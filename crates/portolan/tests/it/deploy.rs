@@ -1,24 +1,16 @@
 //! What an operator installs: the unit, the image, the package, the dashboard, and what the program
 //! says of itself. Other programs look at them where they are installed.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use portolan::config::Config;
-use program::Folder;
-use program::stage::Stage;
 use serde_json::Value;
+
+use crate::program::Folder;
+use crate::program::stage::Stage;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -236,7 +228,7 @@ fn the_dashboard_shows_every_metric() {
     let stage = Stage::new();
     let serving = stage.serve();
     let address = serving.address("metrics and health listen");
-    let page = program::http(address, "GET", "/metrics", "", "").unwrap().body;
+    let page = crate::program::http(address, "GET", "/metrics", "", "").unwrap().body;
     let running = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
     let told = text("docs/operate.md");
     let told = told.lines().filter_map(|line| line.strip_prefix("| `portolan_")?.split('`').next());
@@ -255,7 +247,10 @@ fn the_dashboard_shows_every_metric() {
 }
 
 /// The health check of the image.
-fn is_healthy_as_long_as_it_runs(mut serving: program::Running, address: std::net::SocketAddr) {
+fn is_healthy_as_long_as_it_runs(
+    mut serving: crate::program::Running,
+    address: std::net::SocketAddr,
+) {
     let (host, port) = (address.ip().to_string(), address.port().to_string());
     let script = root().join("deploy/healthy");
     let healthy = || Command::new(&script).args([&host, &port]).status().unwrap().success();

@@ -2,8 +2,6 @@
 //!
 //! The explorer's interface is held against its tables in that crate.
 
-#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -209,7 +207,7 @@ fn paths_of_crates_are_there() {
     }
 }
 
-/// `UPDATE_DOCUMENTS=1 cargo test -p portolan --test documents` writes it anew.
+/// `UPDATE_DOCUMENTS=1 cargo test -p portolan --test it documents` writes it anew.
 #[test]
 fn methods_are_told_as_they_are_offered() {
     let (path, page) = (root().join("docs/methods.md"), portolan::cli::methods::page());

@@ -1,24 +1,16 @@
 //! `portolan serve` under strain: killed under load, read slowly, crowded with idle connections.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use program::{Folder, Running, wait};
 use replay::{Mock, MockOptions};
 use serde_json::Value;
 use testkit::Connection;
 use tokio::runtime::Runtime;
 use tokio::time::sleep;
+
+use crate::program::{Folder, Running, wait};
 
 const COUNT: &str = r#"{"method":"getblockcount","id":1}"#;
 /// Clients of the kill test, each with one request in flight.

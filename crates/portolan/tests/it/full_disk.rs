@@ -1,18 +1,9 @@
 //! A start while the store's disk is full: what is known is served.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
-
 use std::process::Command;
 
-use program::stage::{BLOCKS, Stage};
-use program::{call, wait};
+use crate::program::stage::{BLOCKS, Stage};
+use crate::program::{call, wait};
 
 const TIP: &str = r#"{"method":"getblockcount","id":1}"#;
 
@@ -80,7 +71,7 @@ fn a_start_on_a_full_disk_serves_what_is_known() {
     stage.key = key["key"].as_str().unwrap().to_owned();
     let status = |log: &str| {
         let explorer = address(log, "the explorer listens");
-        program::ask(explorer, "/api/v1/btc/status", &stage.key)
+        crate::program::ask(explorer, "/api/v1/btc/status", &stage.key)
     };
     let is_in_sync = |log: &str| {
         let status = status(log);

@@ -1,14 +1,5 @@
 //! `portolan index export` and `import`: an index goes from one machine to another, or not at all.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
-
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,10 +7,11 @@ use std::process::{Command, Output, Stdio};
 
 use chain::{Chain, Family, Network, NetworkKind};
 use index::{ChainIndex, Memory, account, ring, utxo};
-use program::stage::{BLOCKS, Stage};
-use program::{Folder, ask, wait};
 use serde_json::{Value, json};
 use testkit::{AccountChain, Forge, StubAccounts, StubNode, StubOptions, key_hash_script};
+
+use crate::program::stage::{BLOCKS, Stage};
+use crate::program::{Folder, ask, wait};
 
 /// A command that works on a store beside the one of the configuration.
 fn elsewhere(folder: &Folder, words: &[&str]) -> Command {

@@ -1,16 +1,8 @@
 //! `portolan index`, beside a running server and without one.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
-
-use program::stage::{BLOCKS, Stage};
 use serde_json::{Value, json};
+
+use crate::program::stage::{BLOCKS, Stage};
 
 /// What `info` and `verify` say of an index that is whole.
 fn is_whole(stage: &Stage) {

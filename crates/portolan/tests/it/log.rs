@@ -1,24 +1,16 @@
 //! What becomes of the log when nobody can take it, and of results when nobody reads them: nothing
 //! that a client or an operator would feel.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
-
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use program::{Folder, call, http, wait};
 use replay::{Replay, ReplayOptions};
 use serde_json::Value;
 use tokio::runtime::Runtime;
+
+use crate::program::{Folder, call, http, wait};
 
 const TIP: &str = r#"{"method":"getblockcount","id":1}"#;
 /// Enough lines to fill a pipe several times.
@@ -29,7 +21,7 @@ struct Piped {
     _nodes: (Runtime, Replay),
     child: Child,
     log: Option<BufReader<ChildStderr>>,
-    folder: Folder,
+    _folder: Folder,
     gateway: SocketAddr,
     metrics: SocketAddr,
     key: String,
@@ -62,7 +54,7 @@ impl Piped {
         let gateway = address(&mut log, "the gateway listens");
         let metrics = address(&mut log, "metrics and health listen");
         let _nodes = (runtime, node);
-        Piped { _nodes, child, log: Some(log), folder, gateway, metrics, key }
+        Piped { _nodes, child, log: Some(log), _folder: folder, gateway, metrics, key }
     }
 
     fn call(&self) {

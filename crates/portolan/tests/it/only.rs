@@ -1,19 +1,11 @@
 //! `portolan serve --only`: of what is not asked for nothing is built.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
-
 use std::net::TcpListener;
 
-use program::{Folder, ask, call, http, wait};
 use replay::{Replay, ReplayOptions};
 use tokio::runtime::Runtime;
+
+use crate::program::{Folder, ask, call, http, wait};
 
 const TIP: &str = r#"{"method":"getblockcount","id":1}"#;
 

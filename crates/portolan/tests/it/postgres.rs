@@ -1,23 +1,15 @@
 //! The program with its accounts in a PostgreSQL: served, killed under load, cut off, copied.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use program::{Folder, Running, call, http, wait};
 use replay::{Mock, MockOptions};
 use testkit::{Connection, Postgres};
 use tokio::runtime::Runtime;
+
+use crate::program::{Folder, Running, call, http, wait};
 
 const COUNT: &str = r#"{"method":"getblockcount","id":1}"#;
 /// Clients of the kill, each with one request in flight.

@@ -1,17 +1,9 @@
 //! SIGHUP: a configuration is taken whole or not at all.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
-
-use program::stage::Stage;
-use program::{Running, call, wait};
 use rcgen::{CertificateParams, KeyPair};
+
+use crate::program::stage::Stage;
+use crate::program::{Running, call, wait};
 
 const TIP: &str = r#"{"method":"getblockcount","id":1}"#;
 

@@ -1,7 +1,5 @@
 //! How `./demo` and `./test` come to Rust, on systems that have none, an old one, or a package.
 
-#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};

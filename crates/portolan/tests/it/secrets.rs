@@ -1,23 +1,15 @@
 //! Keys and addresses that are sent to `outputs/check` reach no log, metric, answer, file or node.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
-
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use program::{Folder, Running, ask, http, wait};
 use replay::{Replay, ReplayOptions};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
+
+use crate::program::{Folder, Running, ask, http, wait};
 
 /// What clients send: the recorded cases, each also in ways that are refused.
 fn cases() -> Vec<Value> {
@@ -125,7 +117,7 @@ fn serve(node: &Replay) -> (Folder, Running, String) {
     (folder, serving, key)
 }
 
-fn post(explorer: SocketAddr, key: &str, hash: &str, body: &str) -> program::Answer {
+fn post(explorer: SocketAddr, key: &str, hash: &str, body: &str) -> crate::program::Answer {
     let path = format!("/api/v1/xmr/tx/{hash}/outputs/check");
     http(explorer, "POST", &path, key, body).unwrap()
 }

@@ -1,21 +1,13 @@
 //! `portolan serve` on recorded nodes: what reaches it while it runs, and how it ends.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use program::{Folder, LONG, Running, call, http, wait};
 use replay::{Mock, MockOptions, Replay, ReplayOptions};
 use serde_json::Value;
 use tokio::runtime::Runtime;
+
+use crate::program::{Folder, LONG, Running, call, http, wait};
 
 const TIP: &str = r#"{"method":"getblockcount","id":1}"#;
 
@@ -64,7 +56,7 @@ fn calls_are_forwarded_and_changes_of_the_store_are_seen_at_once() {
         "CHAIN_NOT_FOUND"
     );
     folder.json(&["account", "suspend", "shop"]);
-    let reason = |answer: &program::Answer| answer.json()["error"]["data"]["reason"].clone();
+    let reason = |answer: &crate::program::Answer| answer.json()["error"]["data"]["reason"].clone();
     wait("the suspension", || {
         (reason(&call(gateway, "btc", &key, TIP)) == "ACCOUNT_SUSPENDED").then_some(())
     });
@@ -203,7 +195,7 @@ fn node_that_refuses_us_is_told_everywhere_in_one_word() {
     folder.json(&["account", "add", "shop"]);
     let key = folder.json(&["key", "add", "shop"])["key"].as_str().unwrap().to_owned();
     wait("the explorer's word", || {
-        let answer = program::ask(explorer, "/api/v1/btc/blocks", &key);
+        let answer = crate::program::ask(explorer, "/api/v1/btc/blocks", &key);
         assert_eq!(answer.status, 503, "{answer:?}");
         answer.body.contains("it refuses us").then_some(())
     });
@@ -355,8 +347,8 @@ fn the_log_counts_units_as_the_bill_does_and_failures_of_a_node_in_one_line() {
         assert_eq!(call(gateway, "ltc", &key, TIP).status, 503);
     }
     // The index of a chain whose node is dead has nothing to show, which costs nothing.
-    assert_eq!(program::ask(explorer, "/api/v1/ltc/blocks", &key).status, 503);
-    assert_eq!(program::ask(explorer, "/api/v1/doge/blocks", &key).status, 404);
+    assert_eq!(crate::program::ask(explorer, "/api/v1/ltc/blocks", &key).status, 503);
+    assert_eq!(crate::program::ask(explorer, "/api/v1/doge/blocks", &key).status, 404);
     let log = serving.wait_for_log("calls to a node failed");
     assert_eq!(log.matches("calls to a node failed").count(), 1, "{log}");
     serving.signal("TERM");

@@ -1,20 +1,12 @@
 //! `[serve] workers`: whichever thread a client comes to, he is answered and charged once.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    dead_code,
-    reason = "tests; each uses a part of program"
-)]
-
-mod program;
-
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
-use program::{Folder, LONG, wait};
 use replay::{Replay, ReplayOptions};
 use tokio::runtime::Runtime;
+
+use crate::program::{Folder, LONG, wait};
 
 const CLIENTS: usize = 50;
 const TIP: &str = r#"{"method":"getblockcount","id":1}"#;

@@ -10,7 +10,7 @@ pub const BLOCKS: u32 = 20;
 
 /// A node, and a folder whose program follows it.
 pub struct Stage {
-    pub runtime: Runtime,
+    _runtime: Runtime,
     pub node: StubNode,
     pub folder: Folder,
     pub key: String,
@@ -27,7 +27,7 @@ impl Stage {
         let folder = Folder::with(&config(&node, "regtest", ""));
         folder.json(&["account", "add", "shop"]);
         let key = folder.json(&["key", "add", "shop"])["key"].as_str().unwrap().to_owned();
-        Stage { runtime, node, folder, key }
+        Stage { _runtime: runtime, node, folder, key }
     }
 
     /// Serves, and waits until the explorer has every block.
