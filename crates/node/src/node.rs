@@ -17,7 +17,7 @@ use crate::flow::{FlowLimits, Flows};
 use crate::gate::{Gate, GateCaps, Lease, Weight};
 use crate::health::Health;
 use crate::optional_route::OptionalRoutes;
-use crate::websocket::Websocket;
+use crate::websocket::kept::Websocket;
 use crate::zmq::Publisher;
 use crate::{Busy, Cause, NodeConfig, NodeError, NodeState, PoolConfig, PoolError, tls};
 

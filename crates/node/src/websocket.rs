@@ -12,56 +12,28 @@
 //! requests without counting it among `rpcmaxclients`.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
-use chain::Dialect;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::gate::Lease;
 use crate::ids::Ids;
 use crate::node::Node;
-use crate::optional_route::OptionalRoute;
 use crate::{Cause, NodeError, Sent};
 
+pub(crate) mod kept;
 mod line;
 mod upgrade;
 
+use kept::Websocket;
 use line::{Answers, Line};
 use upgrade::Upgrade;
 
 /// What is asked first over a websocket: the answer shows that it serves, and from then on the node
 /// tells of its blocks. dcrd, rpcwebsocket.go, `handleNotifyBlocks`; the limited user may too.
 const FIRST_CALL: &str = "notifyblocks";
-
-/// The websocket of one node, open or not.
-pub(crate) struct Websocket {
-    route: OptionalRoute,
-    open: Mutex<Option<Arc<Line>>>,
-    /// Changes with each word of the node about a block.
-    news: watch::Sender<u64>,
-}
-
-impl Websocket {
-    /// The websocket of a node that is better asked so; none for all others. After `retry` it is
-    /// asked for again where it was not granted.
-    pub(crate) fn of(dialect: Dialect, retry: Duration) -> Option<Websocket> {
-        (dialect == Dialect::Dcrd).then(|| Websocket {
-            route: OptionalRoute::new(retry),
-            open: Mutex::default(),
-            news: watch::Sender::new(0),
-        })
-    }
-
-    /// Does not use `line` for further calls. Those that are under way over it may end.
-    async fn leave(&self, line: &Arc<Line>) {
-        let mut open = self.open.lock().await;
-        if open.as_ref().is_some_and(|now| Arc::ptr_eq(now, line)) {
-            *open = None;
-        }
-    }
-}
 
 impl Node {
     /// The open websocket, or a new one; nothing where the node has none for us.
