@@ -21,6 +21,7 @@ mod json;
 mod line;
 mod mock;
 mod monerod;
+mod node;
 mod options;
 mod player;
 mod recorded;

@@ -15,8 +15,9 @@ use bytes::Bytes;
 
 use crate::chunks::Chunks;
 use crate::json;
+use crate::node::Node;
 use crate::options::Tls;
-use crate::server::{Node, Server};
+use crate::server::Server;
 use crate::wire::{Framing, Reply, Request};
 
 /// What a [`Mock`] answers, and how.

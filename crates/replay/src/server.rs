@@ -13,24 +13,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-use crate::chunks::Chunks;
+use crate::node::Node;
 use crate::options::Tls;
 use crate::websocket;
-use crate::wire::{Reply, Request, Wire};
-
-/// What answers requests.
-pub(crate) trait Node: Send + Sync + 'static {
-    /// What is remembered on one connection.
-    type Session: Default + Send;
-
-    /// Answers a request.
-    fn answer(&self, session: &mut Self::Session, request: &Request) -> Reply;
-
-    /// Answers a message of a websocket; `None` where nothing is said.
-    fn message(&self, _text: &str) -> Option<Chunks> {
-        None
-    }
-}
+use crate::wire::Wire;
 
 /// A listener and its connections.
 #[derive(Debug)]

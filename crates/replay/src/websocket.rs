@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 use crate::chunks::Chunks;
-use crate::server::Node;
+use crate::node::Node;
 use crate::wire::Reply;
 
 /// The largest message that dcrd reads (internal/rpcserver/rpcwebsocket.go,
