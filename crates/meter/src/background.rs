@@ -1,5 +1,6 @@
 //! The background threads of a meter: one polls the store and records usage, one carries usage
-//! files to the disk, which must not wait for a store that is far away.
+//! files to the disk, which must not wait for a store that is far away, and one for each service borrows
+//! where the store lends units.
 //!
 //! Nothing waits for them but the end of the process. Invariant: they end before the meter's drop
 //! returns.
@@ -17,13 +18,15 @@ use crate::store::{Bell, StoreError};
 const POLL: Duration = Duration::from_millis(500);
 /// Between two syncs of the usage files: a power loss takes a second at most.
 const SYNC: Duration = Duration::from_secs(1);
+/// Leases that nobody asked for are looked at after so long.
+const LEND: Duration = Duration::from_millis(100);
 /// Polls between two recordings of usage rows.
 const RECORD_EVERY: u32 = 6;
 
 /// What a thread is told.
 #[derive(PartialEq, Eq)]
 enum Word {
-    /// The store has changed.
+    /// There is something to look at.
     Changed,
     End,
 }
@@ -41,6 +44,7 @@ impl Background {
                 synced.sync();
             }
         })?;
+        background.lend(&engine)?;
         let kept = Arc::clone(&engine);
         let words = background.spawn("meter", move |words| keep(&kept, &words))?;
         // Nobody is left to tell once the thread has ended.
@@ -48,6 +52,24 @@ impl Background {
             let _ = words.send(Word::Changed);
         }));
         Ok(background)
+    }
+
+    /// Borrows for each service that the store lends to.
+    fn lend(&mut self, engine: &Arc<Engine>) -> io::Result<()> {
+        for ledger in engine.ledgers.iter().flatten() {
+            let Some(lessee) = &ledger.lessee else { continue };
+            let (lent, kept) = (Arc::clone(engine), Arc::clone(ledger));
+            let name = format!("lend-{}", ledger.service);
+            let words = self.spawn(&name, move |words| {
+                while look(&words) {
+                    lent.lend(&kept);
+                }
+            })?;
+            lessee.set_bell(Bell::new(move || {
+                let _ = words.send(Word::Changed);
+            }));
+        }
+        Ok(())
     }
 
     fn spawn(
@@ -59,6 +81,15 @@ impl Background {
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || work(told))?;
         self.0.push((tell.clone(), thread));
         Ok(tell)
+    }
+}
+
+/// Waits until there is something to look at; false at the end.
+fn look(words: &Receiver<Word>) -> bool {
+    match words.recv_timeout(LEND) {
+        Ok(Word::Changed) => words.try_iter().all(|word| word != Word::End),
+        Err(RecvTimeoutError::Timeout) => true,
+        Ok(Word::End) | Err(RecvTimeoutError::Disconnected) => false,
     }
 }
 

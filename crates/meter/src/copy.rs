@@ -81,21 +81,30 @@ fn take_source(from: &Storage, clock: &Clock) -> Result<Taken, CopyError> {
     let Storage { folder, store } = from;
     let mut taken = Taken::default();
     for service in Service::ALL {
-        if folder.usage(service).exists() {
-            match Ledger::open(folder, service, &**store, clock.now()) {
-                Ok(ledger) => {
-                    taken._ledgers.push(ledger);
-                    continue;
-                }
-                // This machine has counted for another store; that is nothing to this one.
-                Err(OpenError::Foreign { .. }) if store.is_shared() => {}
-                Err(error) => return Err(error.into()),
-            }
+        match open_ledger(from, service, clock)? {
+            Some(ledger) => taken._ledgers.push(ledger),
+            None => taken._locks.push(folder.lock(service)?),
         }
-        taken._locks.push(folder.lock(service)?);
-        store.hold(service)?;
+        store.hold_alone(service)?;
     }
     Ok(taken)
+}
+
+/// The ledger of a service, where this machine has counted for this store.
+fn open_ledger(
+    Storage { folder, store }: &Storage,
+    service: Service,
+    clock: &Clock,
+) -> Result<Option<Ledger>, OpenError> {
+    if !folder.usage(service).exists() {
+        return Ok(None);
+    }
+    match Ledger::open(folder, service, &**store, clock.now()) {
+        Ok(ledger) => Ok(Some(ledger)),
+        // What it counted for another store is nothing to this one.
+        Err(OpenError::Foreign { .. }) if store.is_shared() => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Holds both services of the target. Its folder may be the source's.
@@ -105,7 +114,7 @@ fn take_target(from: &Storage, to: &Storage) -> Result<Taken, CopyError> {
         if to.folder.path() != from.folder.path() {
             taken._locks.push(to.folder.lock(service)?);
         }
-        to.store.hold(service)?;
+        to.store.hold_alone(service)?;
     }
     Ok(taken)
 }

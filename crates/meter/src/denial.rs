@@ -104,6 +104,12 @@ impl Denial {
         Denial { bar, ..Denial::of(reason) }
     }
 
+    /// Is a quota used up, as far as this process knows?
+    pub(crate) fn is_quota(&self) -> bool {
+        let quotas = [Reason::MonthlyQuota, Reason::DailyQuota, Reason::KeyDailyQuota];
+        quotas.contains(&self.reason)
+    }
+
     /// The store cannot be asked; unavailable means 5 s (decision B8).
     pub(crate) fn store_unavailable() -> Denial {
         Denial::after(Reason::StoreUnavailable, 5)

@@ -160,12 +160,27 @@ impl Engine {
             // The store has every row then.
             ledger.record(&*self.store, now)?;
             let (first, next) = (first_day_of_month(month), first_day_of_month(month + 1));
-            let days = self.store.totals(ledger.service, day * 24..(day + 1) * 24)?;
-            let months = self.store.totals(ledger.service, first * 24..next * 24)?;
+            let days = ledger.totals(&*self.store, day * 24..(day + 1) * 24)?;
+            let months = ledger.totals(&*self.store, first * 24..next * 24)?;
             self.table.restore(ledger.service, (day, &days), (month, &months));
             ledger.open_days.open(day);
         }
         Ok(())
+    }
+
+    /// Borrows and returns what is due of a service.
+    pub(crate) fn lend(&self, ledger: &Ledger) {
+        if let (Some(lessee), Some(lender)) = (&ledger.lessee, self.store.lender()) {
+            lessee.turn(lender, &ledger.open_days, self.clock.now());
+        }
+    }
+
+    /// Returns everything that the store has lent.
+    pub(crate) fn return_leases(&self) -> Result<(), StoreError> {
+        let Some(lender) = self.store.lender() else { return Ok(()) };
+        let now = self.clock.now();
+        let lessees = self.ledgers.iter().flatten().filter_map(|ledger| ledger.lessee.as_ref());
+        lessees.map(|lessee| lessee.end(lender, now)).fold(Ok(()), Result::and)
     }
 
     /// Carries everything counted so far to the disk.

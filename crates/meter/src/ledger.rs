@@ -20,13 +20,15 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::clock::Now;
 use crate::folder::{Folder, Lock};
+use crate::lessee::Lessee;
 use crate::open_days::OpenDays;
-use crate::store::{RowName, Store, StoreError, UsageRow};
+use crate::store::{RowName, Store, StoreError, Total, UsageRow};
 use crate::usage_file::{LiveRow, SEGMENT_SLOTS, Slot, UsageFile};
 use crate::{OpenError, Service};
 
@@ -42,6 +44,8 @@ pub(crate) struct Ledger {
     pub(crate) service: Service,
     pub(crate) file: UsageFile,
     pub(crate) open_days: OpenDays,
+    /// Borrows units where the store lends them; else every cap is this process's alone.
+    pub(crate) lessee: Option<Lessee>,
     places: Mutex<Places>,
     /// What is recorded of each slot; held while recording.
     recorded: Mutex<HashMap<u32, Recorded>>,
@@ -70,20 +74,48 @@ impl Ledger {
         now: Now,
     ) -> Result<Ledger, OpenError> {
         let lock = folder.lock(service)?;
-        store.hold(service)?;
         let file = UsageFile::open(&folder.usage(service), service, store.identity()?)?;
+        store.hold(service, file.replica())?;
         let places = Places::of(&file, service, store)?;
-        let ledger = Ledger {
+        let mut ledger = Ledger {
             service,
             file,
             open_days: OpenDays::new(None),
+            lessee: None,
             places: Mutex::new(places),
             recorded: Mutex::default(),
             _lock: lock,
         };
         ledger.record(store, now)?;
         let last_day = store.last_hour(service)?.map(|hour| hour / 24);
-        Ok(Ledger { open_days: OpenDays::new(last_day), ..ledger })
+        ledger.open_days = OpenDays::new(last_day);
+        Ok(ledger)
+    }
+
+    /// Begins to borrow, where the store lends; everything counted so far is recorded by then.
+    pub(crate) fn begin_lending(&mut self, store: &dyn Store) -> Result<(), StoreError> {
+        if let Some(lender) = store.lender() {
+            self.lessee = Some(Lessee::begin(self.service, self.file.replica(), lender)?);
+        }
+        Ok(())
+    }
+
+    /// This process's part of a plan's rate.
+    #[inline]
+    pub(crate) fn rate(&self, whole: u32) -> u32 {
+        self.lessee.as_ref().map_or(whole, |lessee| lessee.share.of(whole))
+    }
+
+    /// What a day or month has seen: of all, or of this replica alone where each has leases.
+    pub(crate) fn totals(
+        &self,
+        store: &dyn Store,
+        hours: Range<u32>,
+    ) -> Result<Vec<Total>, StoreError> {
+        match store.lender().filter(|_| self.lessee.is_some()) {
+            Some(lender) => lender.own_totals(self.service, self.file.replica(), hours),
+            None => store.totals(self.service, hours),
+        }
     }
 
     /// The slot of a row, made if there is none.

@@ -13,7 +13,9 @@ use tokio::sync::Mutex;
 
 use crate::background::Background;
 use crate::engine::Engine;
+use crate::leased::short;
 use crate::ledger::Ledger;
+use crate::lessee::Lessee;
 use crate::permit::{Asked, admit};
 use crate::place::AccountPlace;
 use crate::plan::Offer;
@@ -57,7 +59,8 @@ impl Meter {
         let mut ledgers = [None, None];
         for service in services {
             if ledgers[service.place()].is_none() {
-                let ledger = Ledger::open(&folder, *service, &*store, clock.now())?;
+                let mut ledger = Ledger::open(&folder, *service, &*store, clock.now())?;
+                ledger.begin_lending(&*store)?;
                 ledgers[service.place()] = Some(Arc::new(ledger));
             }
         }
@@ -98,6 +101,13 @@ impl Meter {
         self.engine.record()
     }
 
+    /// Records usage for the last time and returns what the store has lent. Blocks. What is still
+    /// charged after it is recorded when the service is opened again.
+    pub fn finish(&self) -> Result<(), StoreError> {
+        self.record()?;
+        self.engine.return_leases()
+    }
+
     /// Finds who calls: key, account, plan.
     ///
     /// `presented` is what [`crate::presented_key`] found, `client` the address that the request
@@ -128,7 +138,8 @@ impl Meter {
     /// against the quotas (decision B7).
     ///
     /// It waits for nothing where all counters are of this process: its future is ready when it is
-    /// first asked. A bucket that several processes share is the only thing to wait for.
+    /// first asked. Where a store lends units it is so as long as there are some at hand; else it waits
+    /// for more, a second at most.
     #[inline]
     pub async fn admit(
         &self,
@@ -137,9 +148,7 @@ impl Meter {
         tokens: u32,
         units: u32,
     ) -> Result<Permit, Denial> {
-        let ledger = self.engine.ledger(caller.service).ok_or_else(Denial::store_unavailable)?;
-        let asked = Asked { chain: Some(chain), tokens, units };
-        admit(ledger, caller, None, self.engine.clock.now(), asked)
+        self.charge(caller, None, Asked { chain: Some(chain), tokens, units }).await
     }
 
     /// Takes a place in flight for a request whose body is still to be read.
@@ -150,7 +159,8 @@ impl Meter {
     /// Takes one token of a request that is work before it can be admitted. What is charged in the
     /// end takes one less.
     pub async fn prepay(&self, caller: &Caller, place: &mut AccountPlace) -> Result<(), Denial> {
-        place.prepay(caller, self.engine.clock.now())
+        let ledger = self.engine.ledger(caller.service).ok_or_else(Denial::store_unavailable)?;
+        place.prepay(self.engine.clock.now(), ledger.rate(caller.plan().requests_per_second))
     }
 
     /// As [`Meter::admit`], for a request that has its place.
@@ -163,9 +173,7 @@ impl Meter {
         tokens: u32,
         units: u32,
     ) -> Result<Permit, Denial> {
-        let ledger = self.engine.ledger(caller.service).ok_or_else(Denial::store_unavailable)?;
-        let asked = Asked { chain: Some(chain), tokens, units };
-        admit(ledger, caller, Some(place), self.engine.clock.now(), asked)
+        self.charge(caller, Some(place), Asked { chain: Some(chain), tokens, units }).await
     }
 
     /// The same as [`Meter::admit`] for a request that names a chain which is not served; in the usage it stands
@@ -176,9 +184,55 @@ impl Meter {
         tokens: u32,
         units: u32,
     ) -> Result<Permit, Denial> {
+        self.charge(caller, None, Asked { chain: None, tokens, units }).await
+    }
+
+    #[inline]
+    async fn charge(
+        &self,
+        caller: &Caller,
+        mut place: Option<AccountPlace>,
+        asked: Asked,
+    ) -> Result<Permit, Denial> {
         let ledger = self.engine.ledger(caller.service).ok_or_else(Denial::store_unavailable)?;
-        let asked = Asked { chain: None, tokens, units };
-        admit(ledger, caller, None, self.engine.clock.now(), asked)
+        match admit(ledger, caller, &mut place, self.engine.clock.now(), asked) {
+            Err(denial) if denial.is_quota() && ledger.lessee.is_some() => {
+                Box::pin(self.borrow(ledger, caller, place, asked, denial)).await
+            }
+            charged => charged,
+        }
+    }
+
+    /// Charges a request for which too little is lent: as soon as there is more, or not at all.
+    #[cold]
+    async fn borrow(
+        &self,
+        ledger: &Arc<Ledger>,
+        caller: &Caller,
+        mut place: Option<AccountPlace>,
+        asked: Asked,
+        mut denial: Denial,
+    ) -> Result<Permit, Denial> {
+        let deadline = Lessee::deadline();
+        loop {
+            let (Some(lessee), now) = (&ledger.lessee, self.engine.clock.now()) else {
+                return Err(denial);
+            };
+            let Some((purse, stamp, cap)) = short(caller, denial.reason, now) else {
+                return Err(denial);
+            };
+            if u64::from(asked.units) > cap || lessee.is_dry(&purse, stamp, cap) {
+                return Err(denial);
+            }
+            let away = self.engine.rests();
+            if away || !lessee.more(&purse, stamp, asked.units, cap, deadline).await {
+                return Err(Denial::store_unavailable());
+            }
+            match admit(ledger, caller, &mut place, self.engine.clock.now(), asked) {
+                Err(next) if next.is_quota() => denial = next,
+                charged => return charged,
+            }
+        }
     }
 
     /// Reads what has changed in the store; whoever comes meanwhile waits for the same reading.
@@ -249,7 +303,7 @@ impl Meter {
 impl Drop for Meter {
     fn drop(&mut self) {
         drop(self.background.take());
-        if let Err(error) = self.record() {
+        if let Err(error) = self.finish() {
             tracing::error!(%error, "usage cannot be recorded; it is kept in the usage files");
         }
     }

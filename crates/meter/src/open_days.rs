@@ -55,6 +55,12 @@ impl OpenDays {
         open
     }
 
+    /// Is it known that no row is of that day or a later one?
+    pub(crate) fn is_blank(&self, day: u32) -> bool {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.last_day.is_none_or(|last| last < day)
+    }
+
     /// The rows of that day and its month were read.
     pub(crate) fn open(&self, day: u32) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -13,6 +13,7 @@ use chain::Chain;
 
 use crate::bucket::Level;
 use crate::clock::Now;
+use crate::lease::Lease;
 use crate::ledger::Ledger;
 use crate::place::AccountPlace;
 use crate::remains::Remains;
@@ -34,11 +35,16 @@ pub struct Permit {
 
 /// Units that are charged, and the day and month they are charged in.
 #[derive(Clone, Copy, Debug)]
-struct Charge {
-    units: u32,
-    day: u32,
-    month: u32,
+pub(crate) struct Charge {
+    pub(crate) units: u32,
+    pub(crate) day: u32,
+    pub(crate) month: u32,
+    /// Of month, day and the key's day, those whose units came out of a lease.
+    pub(crate) leased: Leased,
 }
+
+/// Whether the units of month, day and the key's day came out of a lease.
+pub(crate) type Leased = [bool; 3];
 
 impl Permit {
     /// Gives units back, at most what is still charged, in the hour, day and month they were
@@ -49,7 +55,7 @@ impl Permit {
         self.charge.units -= units;
         self.ledger.file.take_back(slot, &name, u64::from(units));
         let back = Charge { units, ..self.charge };
-        let [month, day, key_day] = back.give_back(self.allowance(), self.key_day());
+        let [month, day, key_day] = back.give_back(self.allowance(), self.key());
         let remains = &mut self.remains;
         for (left, same) in [
             (&mut remains.monthly_remaining, month),
@@ -69,8 +75,8 @@ impl Permit {
         self.place.allowance()
     }
 
-    fn key_day(&self) -> Option<&Tally> {
-        (self.ledger.service == Service::Gateway).then_some(&self.place.key.day)
+    fn key(&self) -> Option<&KeyEntry> {
+        (self.ledger.service == Service::Gateway).then_some(&*self.place.key)
     }
 }
 
@@ -87,6 +93,7 @@ impl fmt::Debug for Permit {
 const NO_CHAIN: &str = "-";
 
 /// What a request asks for.
+#[derive(Clone, Copy)]
 pub(crate) struct Asked {
     /// None is a chain that is not served.
     pub(crate) chain: Option<&'static Chain>,
@@ -94,11 +101,13 @@ pub(crate) struct Asked {
     pub(crate) units: u32,
 }
 
-/// Charges a request, or says why not. One that has no place yet takes it.
+/// Charges a request, or says why not. One that has no place yet takes it; one that is refused by a
+/// quota keeps it.
+#[inline]
 pub(crate) fn admit(
     ledger: &Arc<Ledger>,
     caller: &Caller,
-    place: Option<AccountPlace>,
+    place: &mut Option<AccountPlace>,
     now: Now,
     Asked { chain, tokens, units }: Asked,
 ) -> Result<Permit, Denial> {
@@ -106,7 +115,8 @@ pub(crate) fn admit(
         Some(chain) => caller.may_use(chain)?,
         None => caller.may_use_any()?,
     }
-    let charge = Charge { units, day: now.utc.day(), month: now.utc.month() };
+    let (day, month) = (now.utc.day(), now.utc.month());
+    let mut charge = Charge { units, day, month, leased: Leased::default() };
     if !ledger.open_days.is_open(charge.day) {
         return Err(Denial::store_unavailable());
     }
@@ -115,7 +125,7 @@ pub(crate) fn admit(
         0 => None,
         _ => Some(row(ledger, &caller.key, chain, now)?),
     };
-    let (place, level, left) = charge.reserve(caller, place, now, tokens)?;
+    let (place, level, left) = charge.reserve(ledger, caller, place, now, tokens)?;
     let row = match row {
         Some((slot, name)) => Some((add(ledger, caller, charge, slot, name)?, name)),
         None => None,
@@ -137,22 +147,29 @@ impl Charge {
     /// have left.
     #[inline]
     fn reserve(
-        self,
+        &mut self,
+        ledger: &Ledger,
         caller: &Caller,
-        place: Option<AccountPlace>,
+        place: &mut Option<AccountPlace>,
         now: Now,
         tokens: u32,
     ) -> Result<(AccountPlace, Level, [Option<u64>; 3]), Denial> {
-        let left = self.take_units(caller, now)?;
-        let entered = place.map_or_else(|| AccountPlace::enter(caller), Ok);
+        let (left, rate) = match &ledger.lessee {
+            None => (self.take_units(caller, now)?, caller.plan().requests_per_second),
+            Some(lessee) => {
+                let left = self.take_leased_units(lessee, caller, now)?;
+                (left, lessee.share.of(caller.plan().requests_per_second))
+            }
+        };
+        let entered = place.take().map_or_else(|| AccountPlace::enter(caller), Ok);
         let paid = entered.and_then(|mut place| {
-            let level = place.pay(caller, now, tokens)?;
+            let level = place.pay(now, tokens, rate)?;
             Ok((place, level))
         });
         match paid {
             Ok((place, level)) => Ok((place, level, left)),
             Err(denial) => {
-                self.give_back(caller.allowance(), gateway_day(caller));
+                self.give_back(caller.allowance(), gateway_key(caller));
                 Err(denial)
             }
         }
@@ -176,8 +193,8 @@ impl Charge {
             allowance.month.give_back(self.month, units);
             return Err(Denial::after(Reason::DailyQuota, next_day));
         };
-        let Some(key_day) = gateway_day(caller).map_or(Some(None), |t| take(t, self.day, key_cap))
-        else {
+        let key = gateway_key(caller);
+        let Some(key_day) = key.map_or(Some(None), |key| take(&key.day, self.day, key_cap)) else {
             allowance.month.give_back(self.month, units);
             allowance.day.give_back(self.day, units);
             return Err(Denial::after(Reason::KeyDailyQuota, next_day));
@@ -186,19 +203,28 @@ impl Charge {
     }
 
     /// Gives the units back. Says of month, day and the key's day whether they are still current.
-    fn give_back(self, allowance: &Allowance, key_day: Option<&Tally>) -> [bool; 3] {
-        let units = u64::from(self.units);
+    fn give_back(self, allowance: &Allowance, key: Option<&KeyEntry>) -> [bool; 3] {
+        let Charge { day, month, .. } = self;
         [
-            allowance.month.give_back(self.month, units),
-            allowance.day.give_back(self.day, units),
-            key_day.is_some_and(|tally| tally.give_back(self.day, units)),
+            self.return_to(0, &allowance.month, &allowance.month_lease, month),
+            self.return_to(1, &allowance.day, &allowance.day_lease, day),
+            key.is_some_and(|key| self.return_to(2, &key.day, &key.day_lease, day)),
         ]
+    }
+
+    #[inline]
+    fn return_to(self, place: usize, tally: &Tally, lease: &Lease, stamp: u32) -> bool {
+        let units = u64::from(self.units);
+        match self.leased[place] {
+            false => tally.give_back(stamp, units),
+            true => lease.term(stamp).put(stamp, units),
+        }
     }
 }
 
 /// Units of a key are counted on the gateway, with a cap or without (decision B3).
-fn gateway_day(caller: &Caller) -> Option<&Tally> {
-    (caller.service == Service::Gateway).then_some(&caller.key.day)
+pub(crate) fn gateway_key(caller: &Caller) -> Option<&KeyEntry> {
+    (caller.service == Service::Gateway).then_some(&*caller.key)
 }
 
 /// The row of this hour and its slot, as the key remembers it or as the ledger finds it.
@@ -254,7 +280,7 @@ fn add(
             Ok(slot)
         }
         _ => {
-            charge.give_back(caller.allowance(), gateway_day(caller));
+            charge.give_back(caller.allowance(), gateway_key(caller));
             Err(Denial::store_unavailable())
         }
     }

@@ -45,19 +45,18 @@ impl AccountPlace {
     }
 
     /// Takes one token now, of those that the request will be charged with.
-    pub(crate) fn prepay(&mut self, caller: &Caller, now: Now) -> Result<(), Denial> {
+    pub(crate) fn prepay(&mut self, now: Now, rate: u32) -> Result<(), Denial> {
         if self.prepaid == 0 {
-            self.pay(caller, now, 1)?;
+            self.pay(now, 1, rate)?;
             self.prepaid = 1;
         }
         Ok(())
     }
 
-    /// Takes the tokens that are not paid yet.
+    /// Takes the tokens that are not paid yet, at what is this process's part of the plan's rate.
     #[inline]
-    pub(crate) fn pay(&mut self, caller: &Caller, now: Now, tokens: u32) -> Result<Level, Denial> {
+    pub(crate) fn pay(&mut self, now: Now, tokens: u32, rate: u32) -> Result<Level, Denial> {
         let owed = tokens.saturating_sub(self.prepaid);
-        let rate = caller.plan().requests_per_second;
         let level = self.allowance().bucket.take(now.mono, owed, rate);
         level.map_err(|wait| Denial::after(Reason::RateLimited, wait))
     }

@@ -9,8 +9,9 @@ use std::ops::Range;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use tokio_postgres::{GenericClient, Transaction};
+use tokio_postgres::{Client, GenericClient, Transaction};
 
+use crate::lender::Lender;
 use crate::seal::Sealed;
 use crate::store::{
     Account, AccountChange, AccountRef, Bell, Changes, CountedRow, Head, Key, KeyChange,
@@ -21,6 +22,7 @@ use crate::{Replica, Service, Utc};
 mod address;
 mod counting;
 mod fill;
+mod leases;
 mod locks;
 mod rows;
 mod schema;
@@ -63,6 +65,18 @@ impl Postgres {
         })
     }
 
+    /// Takes a service, and remembers how.
+    fn held(
+        &self,
+        service: Service,
+        take: impl AsyncFnOnce(&Client) -> Result<Counting, StoreError> + Send,
+    ) -> Result<(), StoreError> {
+        let counting = self.session.ask(LONG, async |client| take(client).await)?;
+        let mut services = self.session.counting.lock().unwrap_or_else(PoisonError::into_inner);
+        services[service.place()] = counting;
+        Ok(())
+    }
+
     /// Another process counts what this one was to count: nothing it knows holds.
     fn lost(&self) -> Option<StoreError> {
         let services = self.session.counting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,12 +109,16 @@ impl Store for Postgres {
         true
     }
 
-    fn hold(&self, service: Service) -> Result<(), StoreError> {
-        let counting =
-            self.session.ask(LONG, async |client| counting::take(client, service).await)?;
-        let mut services = self.session.counting.lock().unwrap_or_else(PoisonError::into_inner);
-        services[service.place()] = counting;
-        Ok(())
+    fn lender(&self) -> Option<&dyn Lender> {
+        Some(self)
+    }
+
+    fn hold(&self, service: Service, replica: Replica) -> Result<(), StoreError> {
+        self.held(service, async |client| counting::take(client, service, replica).await)
+    }
+
+    fn hold_alone(&self, service: Service) -> Result<(), StoreError> {
+        self.held(service, async |client| counting::take_alone(client, service).await)
     }
 
     fn changes_after(&self, version: u64) -> Result<Changes, StoreError> {

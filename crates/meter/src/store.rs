@@ -8,6 +8,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use crate::lender::Lender;
 use crate::{Replica, Service, Utc};
 
 mod account;
@@ -45,9 +46,22 @@ pub trait Store: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Takes a service for this process for as long as the store is open, where others than those
-    /// with the same folder may count it too. [`StoreError::Counted`] if another process does.
-    fn hold(&self, _service: Service) -> Result<(), StoreError> {
+    /// What it lends units by, where several processes count for it.
+    #[expect(private_interfaces, reason = "stores are of this crate")]
+    fn lender(&self) -> Option<&dyn Lender> {
+        None
+    }
+
+    /// Takes a replica's part of a service for this process for as long as the store is open.
+    /// [`StoreError::Counted`] if another process counts with the same replica, or holds the service
+    /// alone.
+    fn hold(&self, _service: Service, _replica: Replica) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Takes a service for this process alone, beside no other one, for as long as the store is open.
+    /// [`StoreError::Counted`] if another process counts it.
+    fn hold_alone(&self, _service: Service) -> Result<(), StoreError> {
         Ok(())
     }
 

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwap;
 
 use crate::bucket::Bucket;
+use crate::lease::Lease;
 use crate::plan::{Offer, chain_bits};
 use crate::store::{Account, Changes, Key, Total};
 use crate::tally::Tally;
@@ -53,14 +54,17 @@ pub(crate) struct AccountNow {
     pub(crate) offers: [Option<Arc<Offer>>; 2],
 }
 
-/// What an account has used of one service (decision B3).
+/// What an account has used of one service (decision B3). What most stores need comes first.
 #[derive(Debug, Default)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(crate) struct Allowance {
     pub(crate) bucket: Bucket,
     pub(crate) in_flight: AtomicU32,
     pub(crate) day: Tally,
     pub(crate) month: Tally,
+    /// What a shared store has lent.
+    pub(crate) day_lease: Lease,
+    pub(crate) month_lease: Lease,
 }
 
 /// A key: what its row says and what it has used.
@@ -71,6 +75,8 @@ pub(crate) struct KeyEntry {
     pub(crate) now: ArcSwap<KeyNow>,
     /// Units of the day on the gateway.
     pub(crate) day: Tally,
+    /// What a shared store has lent of it.
+    pub(crate) day_lease: Lease,
     /// Hour and slot of the last row, by service and chain.
     pub(crate) slots: [[AtomicU64; CHAINS]; 2],
 }
@@ -206,7 +212,8 @@ impl AccountNow {
 impl KeyEntry {
     fn new(id: u64, account: Arc<AccountEntry>, now: Arc<KeyNow>) -> KeyEntry {
         let slots = std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(NO_SLOT)));
-        KeyEntry { id, account, now: ArcSwap::new(now), day: Tally::default(), slots }
+        let (now, day) = (ArcSwap::new(now), Tally::default());
+        KeyEntry { id, account, now, day, day_lease: Lease::default(), slots }
     }
 }
 

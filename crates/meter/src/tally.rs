@@ -12,7 +12,7 @@ const USED_BITS: u32 = 44;
 /// Most units one stamp can hold; quotas end below it.
 pub(crate) const MAX_USED: u64 = (1 << USED_BITS) - 1;
 /// A stamp that no time has.
-const NO_STAMP: u32 = (1 << (u64::BITS - USED_BITS)) - 1;
+pub(crate) const NO_STAMP: u32 = (1 << (u64::BITS - USED_BITS)) - 1;
 /// Former stamps that are remembered. More than twice as many as `open_days` holds for known, so
 /// that a day it calls known is never forgotten here.
 const REMEMBERED: usize = 8;
@@ -111,6 +111,32 @@ impl Tally {
         }
     }
 
+    /// Counts units that were used of a stamp, whatever it is.
+    pub(crate) fn charge(&self, stamp: u32, units: u64) {
+        let mut former = self.former();
+        let mut word = self.word.load(Ordering::Relaxed);
+        while stamp_of(word) == stamp {
+            match self.swap(word, pack(stamp, (used_of(word) + units).min(MAX_USED))) {
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
+        match former.iter_mut().find(|(known, _)| *known == stamp) {
+            Some((_, used)) => *used = (*used + units).min(MAX_USED),
+            None => remember(&mut former, stamp, units.min(MAX_USED)),
+        }
+    }
+
+    /// What was used of a stamp, as far as this word knows.
+    pub(crate) fn used(&self, stamp: u32) -> u64 {
+        let former = self.former();
+        let word = self.word.load(Ordering::Acquire);
+        if stamp_of(word) == stamp {
+            return used_of(word);
+        }
+        former.iter().find(|(known, _)| *known == stamp).map_or(0, |(_, used)| *used)
+    }
+
     fn swap(&self, from: u64, to: u64) -> Result<u64, u64> {
         self.word.compare_exchange_weak(from, to, Ordering::AcqRel, Ordering::Relaxed)
     }
@@ -130,15 +156,15 @@ fn remember(former: &mut Vec<(u32, u64)>, stamp: u32, used: u64) {
     former.push((stamp, used));
 }
 
-fn pack(stamp: u32, used: u64) -> u64 {
+pub(crate) fn pack(stamp: u32, used: u64) -> u64 {
     u64::from(stamp) << USED_BITS | used
 }
 
-fn stamp_of(word: u64) -> u32 {
+pub(crate) fn stamp_of(word: u64) -> u32 {
     (word >> USED_BITS) as u32
 }
 
-fn used_of(word: u64) -> u64 {
+pub(crate) fn used_of(word: u64) -> u64 {
     word & MAX_USED
 }
 

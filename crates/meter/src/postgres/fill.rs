@@ -51,6 +51,8 @@ pub(super) fn fill(session: &Session, head: &Head, pages: Pages<'_>) -> Result<(
     session.ask(LONG, async move |client| {
         let transaction = client.transaction().await?;
         refuse_unless_empty(&transaction).await?;
+        // Of accounts that are there no more.
+        transaction.batch_execute("DELETE FROM leases; DELETE FROM pots").await?;
         fill_head(&transaction, head).await?;
         let insert = transaction
             .prepare(

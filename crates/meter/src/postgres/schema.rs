@@ -11,7 +11,8 @@ use super::locks::{LOCKS, STEPPING};
 use crate::store::StoreError;
 
 /// The schema's steps, from an empty one on; a new one is added at the end.
-pub(super) const STEPS: [&str; 1] = [include_str!("0001-tables.sql")];
+pub(super) const STEPS: [&str; 2] =
+    [include_str!("0001-tables.sql"), include_str!("0002-leases.sql")];
 
 /// Makes the tables, or takes the steps that are missing.
 pub(super) async fn prepare(client: &mut Client, steps: &[&str]) -> Result<(), StoreError> {

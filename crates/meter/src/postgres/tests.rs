@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, Weak};
 use testkit::Postgres as Server;
 
 use super::*;
+use crate::lender::{Ask, Kind, Lent, PotName};
+use crate::store::ChainName;
 use crate::store::exercises;
 use crate::store::exercises::{at, new_account, new_key};
 
@@ -60,6 +62,7 @@ fn many_that_start_at_once_make_one_store_and_steps_are_taken_once() {
     let account = store.add_account(&new_account("one")).unwrap();
     let later = [
         schema::STEPS[0],
+        schema::STEPS[1],
         "ALTER TABLE accounts ADD COLUMN note TEXT NOT NULL DEFAULT 'none'",
         "UPDATE accounts SET note = note || '!'",
     ];
@@ -74,7 +77,7 @@ fn many_that_start_at_once_make_one_store_and_steps_are_taken_once() {
     assert_eq!(server.sql("many", "SELECT note FROM portolan.accounts").unwrap(), "none!");
     assert_eq!(store.account(&AccountRef::Id(account.id)).unwrap(), Some(account));
     let error = Postgres::open(address).unwrap_err().to_string();
-    assert!(error.contains("schema 3") && error.contains("newer Portolan"), "{error}");
+    assert!(error.contains("schema 4") && error.contains("newer Portolan"), "{error}");
 }
 
 #[test]
@@ -82,7 +85,7 @@ fn a_step_that_fails_leaves_everything_as_it_was() {
     let server = server();
     let address = make(&server, "failing");
     Postgres::open(address.clone()).unwrap().add_account(&new_account("one")).unwrap();
-    let steps = [schema::STEPS[0], "DROP TABLE keys", "SELECT 1 / 0"];
+    let steps = [schema::STEPS[0], schema::STEPS[1], "DROP TABLE keys", "SELECT 1 / 0"];
     let session = Session::new(address.clone()).unwrap();
     let failed = session.ask(LONG, async |client| schema::prepare(client, &steps).await);
     assert!(failed.unwrap_err().to_string().contains("division by zero"));
@@ -129,16 +132,27 @@ fn a_damaged_row_is_told_and_not_sealed_anew() {
 }
 
 #[test]
-fn one_process_at_a_time_counts_a_service_also_over_an_interruption() {
+fn a_replica_is_counted_once_and_a_copy_beside_nobody_also_over_an_interruption() {
     let mut server = Server::start().unwrap();
     let address = make(&server, "held");
-    let store = Postgres::open(address.clone()).unwrap();
-    store.hold(Service::Gateway).unwrap();
-    let other = Postgres::open(address.clone()).unwrap();
-    let refused = other.hold(Service::Gateway).unwrap_err().to_string();
+    let open = || Postgres::open(address.clone()).unwrap();
+    let [one, two] = [1, 2].map(Replica::from_number);
+    let (store, other) = (open(), open());
+    store.hold(Service::Gateway, one).unwrap();
+    // Others beside it, but not in its place.
+    other.hold(Service::Gateway, two).unwrap();
+    other.hold(Service::Explorer, one).unwrap();
+    let third = open();
+    let refused = third.hold(Service::Gateway, one).unwrap_err().to_string();
     assert!(refused.contains("gateway is counted"), "{refused}");
     assert!(refused.contains(&format!("portolan {} from 127.0.0.1", std::process::id())));
-    other.hold(Service::Explorer).unwrap();
+    let refused = third.hold_alone(Service::Gateway).unwrap_err().to_string();
+    assert!(refused.contains("store is being copied"), "{refused}");
+    drop((other, third));
+    let copying = open();
+    copying.hold_alone(Service::Explorer).unwrap();
+    assert!(store.hold(Service::Explorer, two).is_err());
+    drop(copying);
 
     // The server was away; nobody else has counted.
     let before = store.changed();
@@ -147,13 +161,14 @@ fn one_process_at_a_time_counts_a_service_also_over_an_interruption() {
     server.start_again().unwrap();
     store.version().unwrap();
     assert_eq!(store.changed(), before);
-    assert!(other.hold(Service::Gateway).is_err());
+    let other = open();
+    assert!(other.hold(Service::Gateway, one).is_err());
 
     // Our connection was lost, and another was quicker.
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_locks
-               WHERE locktype = 'advisory' AND objid = 1 AND granted";
+               WHERE locktype = 'advisory' AND objid = 1 AND granted AND objsubid = 1";
     server.sql("held", cut).unwrap();
-    other.hold(Service::Gateway).unwrap();
+    other.hold(Service::Gateway, one).unwrap();
     let mut lost = store.version();
     if !matches!(lost, Err(StoreError::Counted { .. })) {
         // The first one may only find out that its connection is gone.
@@ -164,7 +179,106 @@ fn one_process_at_a_time_counts_a_service_also_over_an_interruption() {
     // For good, also when the other has gone.
     drop(other);
     assert!(matches!(store.version(), Err(StoreError::Counted { .. })));
-    Postgres::open(address).unwrap().hold(Service::Gateway).unwrap();
+    open().hold(Service::Gateway, one).unwrap();
+}
+
+#[test]
+fn units_are_lent_up_to_the_cap_and_no_further_to_whoever_asks_at_once() {
+    let server = server();
+    let address = make(&server, "lent");
+    let pot = |subject| PotName { kind: Kind::Day, subject, stamp: 20_000 };
+    let ask = |pot, hold, at_hand, need| Ask { pot, cap: 1000, hold, left: 0, at_hand, need };
+    let first = Postgres::open(address.clone()).unwrap();
+    // What was used before anybody borrowed counts.
+    let name = |hour| RowName { hour, account: 1, key: 9, chain: ChainName::new("btc").unwrap() };
+    let rows = [480_000, 480_023, 480_024].map(|hour| UsageRow { name: name(hour), units: 50 });
+    first.record(Service::Gateway, Replica::from_number(77), &rows).unwrap();
+    let sums: Vec<u64> = std::thread::scope(|scope| {
+        let borrow = |number: u64| {
+            let (address, replica) = (address.clone(), Replica::from_number(number));
+            scope.spawn(move || {
+                let store = Postgres::open(address).unwrap();
+                let (mut hold, mut dry) = (0, 0);
+                while dry < 3 {
+                    let asks = [ask(pot(1), hold, 40, 1), ask(pot(2), hold, 40, 1)];
+                    let lent = store.lend(Service::Gateway, replica, 4, &asks).unwrap();
+                    assert!(lent[0].mine >= hold && lent[0].mine + lent[0].others <= 1000);
+                    dry = if lent[0].mine == hold { dry + 1 } else { 0 };
+                    hold = lent[0].mine;
+                }
+                hold
+            })
+        };
+        let threads: Vec<_> = (1..=4).map(borrow).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(sums.iter().sum::<u64>(), 900);
+    // What one returns the others can have; what it has used it keeps.
+    let lend = |number, ask| {
+        first.lend(Service::Gateway, Replica::from_number(number), 4, &[ask]).unwrap()[0]
+    };
+    assert_eq!(lend(1, ask(pot(1), 0, 0, 0)), Lent { mine: 0, others: 1000 - sums[0] });
+    assert_eq!(lend(2, ask(pot(1), sums[1], 0, 5000)).mine, sums[1] + sums[0]);
+    assert_eq!(lend(3, ask(pot(1), 5000, 40, 1)).mine, 5000);
+    // The day of a key, and a month.
+    let key = PotName { kind: Kind::KeyDay, subject: 9, stamp: 20_000 };
+    assert_eq!(lend(1, ask(key, 0, 0, 5000)), Lent { mine: 900, others: 100 });
+    let month =
+        PotName { kind: Kind::Month, subject: 1, stamp: Utc::from_secs(20_000 * 86_400).month() };
+    assert_eq!(lend(1, ask(month, 0, 0, 5000)).others, 150);
+}
+
+#[test]
+fn a_replica_that_begins_is_lent_what_it_has_used_and_old_stamps_are_forgotten() {
+    let server = server();
+    let store = Postgres::open(make(&server, "settled")).unwrap();
+    let replica = Replica::from_number(3);
+    let pot = |kind, subject, stamp| PotName { kind, subject, stamp };
+    let asks = [
+        pot(Kind::Month, 1, 657),
+        pot(Kind::Day, 1, 20_000),
+        pot(Kind::Day, 2, 20_000),
+        pot(Kind::KeyDay, 9, 20_000),
+    ];
+    let asks = asks.map(|pot| Ask { pot, cap: 1000, hold: 0, left: 0, at_hand: 0, need: 100 });
+    store.lend(Service::Gateway, replica, 1, &asks).unwrap();
+    let name = RowName { hour: 480_001, account: 1, key: 9, chain: ChainName::new("btc").unwrap() };
+    store.record(Service::Gateway, replica, &[UsageRow { name, units: 7 }]).unwrap();
+    store.settle(Service::Gateway, replica).unwrap();
+    let lent = "SELECT string_agg(kind || units, ',' ORDER BY kind, units) FROM portolan.leases";
+    let lent = || server.sql("settled", lent).unwrap();
+    assert_eq!(lent(), "day0,day7,key-day7,month7");
+    let own = store.own_totals(Service::Gateway, replica, 480_000..480_024).unwrap();
+    assert_eq!(own, [Total { account: 1, key: 9, units: 7 }]);
+    assert_eq!(store.own_totals(Service::Gateway, Replica::FIRST, 0..480_024).unwrap(), []);
+    store.tidy(Service::Gateway, 20_003).unwrap();
+    assert_eq!(lent(), "day0,day7,key-day7,month7");
+    store.tidy(Service::Gateway, 20_004).unwrap();
+    assert_eq!(lent(), "month7");
+}
+
+#[test]
+fn those_that_are_live_know_how_many_they_are_and_in_which_order() {
+    let server = server();
+    let address = make(&server, "live");
+    let replicas = [5, 2, 9].map(Replica::from_number);
+    let stores = replicas.map(|replica| {
+        let store = Postgres::open(address.clone()).unwrap();
+        store.hold(Service::Gateway, replica).unwrap();
+        store
+    });
+    let beat = |place: usize, live| {
+        let standing = stores[place].beat(Service::Gateway, replicas[place], live).unwrap();
+        (standing.live, standing.place)
+    };
+    assert_eq!([beat(0, true), beat(1, true), beat(2, true)], [(1, 0), (2, 0), (3, 2)]);
+    assert_eq!([beat(0, true), beat(1, true)], [(3, 1), (3, 0)]);
+    beat(1, false);
+    assert_eq!([beat(0, true), beat(2, true)], [(2, 0), (2, 1)]);
+    // One that says nothing any more.
+    let silent = "UPDATE portolan.replicas SET heard = heard - interval '1 minute'";
+    server.sql("live", silent).unwrap();
+    assert_eq!(beat(2, true), (1, 0));
 }
 
 #[test]

@@ -22,10 +22,11 @@ pub enum StoreError {
     /// Its file is damaged, and how it shows.
     #[error("the store's database is damaged ({0}): stop, and restore it from a backup")]
     Damaged(String),
-    /// Another process counts the service.
+    /// Another process counts the service, and not beside this one.
     #[error(
-        "{service} is counted for this store by {by}; one process at a time counts a service: stop \
-         that one first"
+        "{service} is counted for this store by {by}, beside which this process may not: it has a \
+         copy of the same folder, is of an older version, or a store is being copied; stop that one \
+         first"
     )]
     Counted {
         /// The service.

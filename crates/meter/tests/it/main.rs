@@ -11,4 +11,5 @@ mod keys;
 mod model;
 mod postgres;
 mod quotas;
+mod replicas;
 mod rig;

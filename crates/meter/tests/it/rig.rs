@@ -100,7 +100,11 @@ impl Rig {
 
     pub fn admit(&self, tokens: u32, units: u32) -> Result<Permit, Denial> {
         let caller = self.caller_of(&self.key, GATEWAY)?;
-        at_once(self.meter().admit(&caller, btc(), tokens, units))
+        let admitted = self.meter().admit(&caller, btc(), tokens, units);
+        match self.postgres {
+            Some(_) => block_on(admitted),
+            None => at_once(admitted),
+        }
     }
 
     /// Units of today and this month on the gateway, and the sum of today's rows.
@@ -127,7 +131,7 @@ pub fn database(server: &testkit::Postgres, name: &str) -> PostgresAddress {
 }
 
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(future)
 }
 

@@ -205,7 +205,7 @@ impl Server {
         let meter = self.meter;
         // A connection that was cut off may hold the meter a moment longer, so its end is not
         // waited for.
-        match tokio::task::spawn_blocking(move || meter.record()).await {
+        match tokio::task::spawn_blocking(move || meter.finish()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::error!(%error, "usage stays in the usage files"),
             Err(error) => tracing::error!(%error, "usage stays in the usage files"),

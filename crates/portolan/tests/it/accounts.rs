@@ -1,8 +1,6 @@
 //! The index of a chain of accounts in the real program: audited, killed at every stage, and the same
 //! as one that was never killed.
 
-use std::time::Duration;
-
 use index::Memory;
 use index::account::Store;
 use replay::Take;

@@ -19,6 +19,7 @@ mod only;
 mod postgres;
 mod program;
 mod reload;
+mod replicas;
 mod scripts;
 mod secrets;
 mod serve;

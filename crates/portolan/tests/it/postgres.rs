@@ -89,13 +89,17 @@ fn served_from_postgresql_killed_cut_off_and_copied() {
         assert!((answered..=most).contains(&billed), "{answered} {billed} {most}");
     }
 
-    // Another one may not count beside it; a revoked key is refused soon.
+    // A copy of its folder may not count beside it; a revoked key is refused soon.
     let (mut serving, gateway) = serve(&folder);
     let before = billed(&folder);
     let other = Folder::with(&config(&mock.url(), &server));
+    let map = "data/usage-gateway.map";
+    std::fs::create_dir(other.path().join("data")).unwrap();
+    std::fs::copy(folder.path().join(map), other.path().join(map)).unwrap();
     let refused = other.run(&["serve", "--only", "gateway"]);
     assert_eq!(refused.code, 1, "{refused:?}");
     assert!(refused.err.contains("gateway is counted for this store by portolan"), "{refused:?}");
+    std::fs::remove_dir_all(other.path().join("data")).unwrap();
     let gone = other.json(&["key", "add", "shop"]);
     let (id, gone) = (gone["id"].as_str().unwrap(), gone["key"].as_str().unwrap());
     assert_eq!(call(gateway, "btc", gone, COUNT).status, 200);

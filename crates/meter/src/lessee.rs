@@ -1,0 +1,202 @@
+//! Where calls get units that a store lends: from the lease at hand, or by waiting a moment for more.
+//!
+//! A call that finds enough asks nobody. One that finds too little says so, and waits until the
+//! background has asked the store: once, mostly, for the first call of an account on a replica.
+//! Invariant: no call waits longer than [`PATIENCE`].
+
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use tokio::time::{Instant as Deadline, timeout_at};
+
+use crate::clock::Now;
+use crate::holdings::{Borrower, Holdings, Moment};
+use crate::lender::Lender;
+use crate::open_days::OpenDays;
+use crate::purse::{Purse, Wanted};
+use crate::share::Share;
+use crate::store::{Bell, StoreError};
+use crate::{Replica, Service};
+
+/// How long a call waits for a lease.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How often others are told that we are live.
+const BEAT: Duration = Duration::from_secs(1);
+/// How often every lease is looked at.
+const LOOK: Duration = Duration::from_millis(250);
+/// How long the store is left alone after an error.
+const BREATH: Duration = Duration::from_millis(200);
+/// Beats between two tidyings.
+const TIDY_EVERY: u32 = 3600;
+
+/// The borrower of a service in this process.
+#[derive(Debug)]
+pub(crate) struct Lessee {
+    service: Service,
+    replica: Replica,
+    pub(crate) share: Share,
+    origin: Instant,
+    wanted: Mutex<Vec<Wanted>>,
+    bell: OnceLock<Bell>,
+    /// Looks that have ended.
+    looks: watch::Sender<u64>,
+    holdings: Mutex<Turns>,
+}
+
+/// What is held, and when what is due.
+#[derive(Debug, Default)]
+struct Turns {
+    holdings: Holdings,
+    beats: u32,
+    next_beat: Duration,
+    next_look: Duration,
+    rests_until: Duration,
+    ended: bool,
+    failing: bool,
+}
+
+impl Lessee {
+    /// A replica that holds nothing yet: tells the store so, and the others that it is live.
+    pub(crate) fn begin(
+        service: Service,
+        replica: Replica,
+        lender: &dyn Lender,
+    ) -> Result<Lessee, StoreError> {
+        lender.settle(service, replica)?;
+        let share = Share::default();
+        share.set(lender.beat(service, replica, true)?);
+        Ok(Lessee {
+            service,
+            replica,
+            share,
+            origin: Instant::now(),
+            wanted: Mutex::default(),
+            bell: OnceLock::new(),
+            looks: watch::Sender::new(0),
+            holdings: Mutex::default(),
+        })
+    }
+
+    /// What is rung when a call needs more; the first one counts.
+    pub(crate) fn set_bell(&self, bell: Bell) {
+        let _ = self.bell.set(bell);
+    }
+
+    /// Says that a purse needs more, once until it is looked after.
+    #[cold]
+    pub(crate) fn want(&self, purse: Purse, stamp: u32, cap: u64) {
+        if !purse.term(stamp).ask() {
+            return;
+        }
+        let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        wanted.push(Wanted { purse, stamp, cap });
+        drop(wanted);
+        if let Some(bell) = self.bell.get() {
+            bell.ring();
+        }
+    }
+
+    /// Has the store no more of this for now?
+    pub(crate) fn is_dry(&self, purse: &Purse, stamp: u32, cap: u64) -> bool {
+        let now_ms = self.origin.elapsed().as_millis() as u64;
+        purse.term(stamp).is_dry(cap, now_ms)
+    }
+
+    /// How long a call that comes now may wait.
+    pub(crate) fn deadline() -> Deadline {
+        Deadline::now() + PATIENCE
+    }
+
+    /// Waits until the store was asked for more of a purse; false if that took too long.
+    pub(crate) async fn more(
+        &self,
+        purse: &Purse,
+        stamp: u32,
+        units: u32,
+        cap: u64,
+        deadline: Deadline,
+    ) -> bool {
+        let mut looks = self.looks.subscribe();
+        let _waiting = purse.term(stamp).wait(units);
+        self.want(purse.clone(), stamp, cap);
+        timeout_at(deadline, looks.changed()).await.is_ok_and(|looked| looked.is_ok())
+    }
+
+    /// Does what is due, and wakes those who wait.
+    pub(crate) fn turn(&self, lender: &dyn Lender, open_days: &OpenDays, now: Now) {
+        let mut turns = self.turns();
+        if turns.ended {
+            return;
+        }
+        let mono = self.origin.elapsed();
+        if mono >= turns.rests_until {
+            let done = self.work(&mut turns, lender, open_days, now);
+            let failed = done.is_err();
+            if std::mem::replace(&mut turns.failing, failed) != failed {
+                match &done {
+                    Ok(()) => tracing::info!(service = %self.service, "units are lent again"),
+                    Err(error) => {
+                        let service = self.service;
+                        tracing::warn!(%service, %error, "no units can be borrowed for now");
+                    }
+                }
+            }
+            if failed {
+                turns.rests_until = self.origin.elapsed() + BREATH;
+            }
+        }
+        drop(turns);
+        self.looks.send_modify(|looks| *looks += 1);
+    }
+
+    fn work(
+        &self,
+        turns: &mut Turns,
+        lender: &dyn Lender,
+        open_days: &OpenDays,
+        now: Now,
+    ) -> Result<(), StoreError> {
+        let moment = self.moment(now, open_days.is_blank(now.utc.day().saturating_add(1)));
+        let wanted =
+            std::mem::take(&mut *self.wanted.lock().unwrap_or_else(PoisonError::into_inner));
+        wanted.into_iter().for_each(|wanted| turns.holdings.want(wanted, moment));
+        if moment.mono >= turns.next_beat {
+            self.share.set(lender.beat(self.service, self.replica, true)?);
+            if turns.beats.is_multiple_of(TIDY_EVERY) {
+                lender.tidy(self.service, moment.day)?;
+            }
+            turns.beats = turns.beats.wrapping_add(1);
+            turns.next_beat = moment.mono + BEAT;
+        }
+        let all = moment.mono >= turns.next_look;
+        turns.holdings.look(lender, self.borrower(), moment, all)?;
+        if all {
+            turns.next_look = moment.mono + LOOK;
+        }
+        Ok(())
+    }
+
+    /// Returns what is left, and tells the others that we are live no more.
+    pub(crate) fn end(&self, lender: &dyn Lender, now: Now) -> Result<(), StoreError> {
+        let mut turns = self.turns();
+        if std::mem::replace(&mut turns.ended, true) {
+            return Ok(());
+        }
+        turns.holdings.return_all(lender, self.borrower(), self.moment(now, false))?;
+        lender.beat(self.service, self.replica, false).map(drop)
+    }
+
+    fn borrower(&self) -> Borrower {
+        Borrower { service: self.service, replica: self.replica, live: self.share.live() }
+    }
+
+    fn moment(&self, now: Now, tomorrow_is_new: bool) -> Moment {
+        let (day, secs_to_next_day) = (now.utc.day(), now.utc.secs_to_next_day());
+        Moment { mono: self.origin.elapsed(), day, secs_to_next_day, tomorrow_is_new }
+    }
+
+    fn turns(&self) -> MutexGuard<'_, Turns> {
+        self.holdings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
