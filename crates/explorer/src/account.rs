@@ -27,7 +27,7 @@ use crate::answer::Question;
 use crate::content::Content;
 use crate::fail::Fail;
 use crate::path::Endpoint;
-use crate::reads::Reads;
+use crate::reads::{self, Reads};
 use crate::refusal::{Reason, Refusal};
 use place::{BlockPlace, Cursor};
 
@@ -163,7 +163,10 @@ impl Desk<'_> {
         &self,
         read: impl Fn(&View, Tier) -> Result<T, Fail> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let done = match read(&self.view, Tier::Cached) {
+        let turn = reads::turn(self.question.account).await;
+        let cached = read(&self.view, Tier::Cached);
+        drop(turn);
+        let done = match cached {
             Err(Fail::Read(ReadError::Cold)) => {
                 let view = Arc::clone(&self.view);
                 self.reads.run(self.question.account, move || read(&view, Tier::Any)).await?

@@ -1,7 +1,9 @@
 //! Places for work, shared fairly between accounts (decision E17).
 //!
 //! Invariants: no more is under way than there are places; a place that becomes free goes to the
-//! account that has fewest, of equals to the one that waits longest; no account has all.
+//! account that has fewest, of equals to the one that was served before the others; no account has
+//! more than it may. So whoever waits for a place waits for few of any other account, however many
+//! that one has waiting.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,12 +20,16 @@ struct State {
     most_each: usize,
     /// Counts those who wait, so that the older can be told from the younger.
     turn: u64,
+    /// Counts the places that were handed out.
+    served: u64,
     accounts: HashMap<u64, Queue>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Queue {
     running: usize,
+    /// The count when the account was served last, or came.
+    served: u64,
     waiting: VecDeque<(u64, oneshot::Sender<Place>)>,
 }
 
@@ -39,7 +45,13 @@ impl Gate {
     /// So many places, of which an account has at most `most_each`.
     pub(crate) fn new(places: usize, most_each: usize) -> Gate {
         let (free, most_each) = (places.max(1), most_each.max(1));
-        Gate(Arc::new(Mutex::new(State { free, most_each, turn: 0, accounts: HashMap::new() })))
+        Gate(Arc::new(Mutex::new(State {
+            free,
+            most_each,
+            turn: 0,
+            served: 0,
+            accounts: HashMap::new(),
+        })))
     }
 
     /// Waits for a place.
@@ -49,7 +61,10 @@ impl Gate {
             let (sender, receiver) = oneshot::channel();
             let turn = state.turn;
             state.turn += 1;
-            state.accounts.entry(account).or_default().waiting.push_back((turn, sender));
+            let served = state.served;
+            let newcomer = || Queue { running: 0, served, waiting: VecDeque::new() };
+            let queue = state.accounts.entry(account).or_insert_with(newcomer);
+            queue.waiting.push_back((turn, sender));
             self.hand_out(&mut state);
             receiver
         };
@@ -73,13 +88,15 @@ impl Gate {
             let able = state.accounts.iter_mut().filter(|(_, queue)| queue.running < most_each);
             let able = able.filter_map(|(account, queue)| {
                 let turn = queue.waiting.front()?.0;
-                Some(((queue.running, turn), *account))
+                Some(((queue.running, queue.served, turn), *account))
             });
             let Some((_, account)) = able.min() else { return };
             let Some(queue) = state.accounts.get_mut(&account) else { return };
             let Some((_, waiting)) = queue.waiting.pop_front() else { return };
             match waiting.send(Place { gate: Some(self.clone()), account }) {
                 Ok(()) => {
+                    state.served += 1;
+                    queue.served = state.served;
                     queue.running += 1;
                     state.free -= 1;
                 }
@@ -135,6 +152,41 @@ mod tests {
         drop((other, third, greedy));
         assert!(gate.lock().accounts.is_empty());
         assert_eq!(gate.lock().free, 3);
+    }
+
+    #[tokio::test]
+    async fn one_place_goes_around_whatever_an_account_has_waiting() {
+        let gate = Gate::new(1, 1);
+        let mut held = gate.enter(1).await;
+        let mut greedy: VecDeque<_> = (0..10).map(|_| Box::pin(gate.enter(1))).collect();
+        for greedy in &mut greedy {
+            assert!(greedy.now_or_never().is_none());
+        }
+        // One after the other, as whoever waits for his answers does.
+        for _ in 0..4 {
+            let mut other = Box::pin(gate.enter(2));
+            assert!((&mut other).now_or_never().is_none());
+            drop(held);
+            let before = (&mut other).now_or_never();
+            let place = match before {
+                Some(place) => place,
+                None => {
+                    drop(greedy.pop_front().unwrap().now_or_never().unwrap());
+                    other.now_or_never().expect("it waits for one of the other account at most")
+                }
+            };
+            drop(place);
+            held = greedy.pop_front().unwrap().now_or_never().unwrap();
+        }
+        // Nor do newcomers keep the greedy one waiting.
+        let mut newcomers: Vec<_> = (3..9).map(|account| Box::pin(gate.enter(account))).collect();
+        for newcomer in &mut newcomers {
+            assert!(newcomer.now_or_never().is_none());
+        }
+        drop(held);
+        let first = newcomers.remove(0).now_or_never();
+        drop(first);
+        assert!(greedy.pop_front().unwrap().now_or_never().is_some());
     }
 
     #[tokio::test]

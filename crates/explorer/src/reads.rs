@@ -1,4 +1,5 @@
-//! Work that may wait for the disk or take long, away from the runtime's workers.
+//! Work that may wait for the disk or take long, away from the runtime's workers, and turns at the
+//! workers for what is done there.
 //!
 //! Invariants: the workers never wait for it; what finds no place within a second is refused
 //! instead of piling up; accounts share the places fairly.
@@ -11,6 +12,18 @@ use crate::refusal::{Reason, Refusal};
 
 /// So long a read waits for a place.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+thread_local! {
+    /// A worker does one thing at a time; the gate says whose is next.
+    static WORKER: Gate = Gate::new(1, 1);
+}
+
+/// Waits for an account's turn at this worker. Without it whoever has many connections would be
+/// served as often as he has connections, before anybody else is once.
+pub(crate) async fn turn(account: u64) -> Place {
+    let worker = WORKER.with(Gate::clone);
+    worker.enter(account).await
+}
 
 /// The pool.
 #[derive(Clone)]

@@ -36,7 +36,7 @@ use crate::answer::{Page, Question};
 use crate::content::{self, Begun, Content};
 use crate::fail::Fail;
 use crate::path::Endpoint;
-use crate::reads::Reads;
+use crate::reads::{self, Reads};
 use crate::refusal::{Reason, Refusal};
 use listing::{Listing, Source};
 use place::BlockPlace;
@@ -79,7 +79,10 @@ pub(crate) async fn answer(
     let view = index.view().ok_or_else(loading)?;
     let desk = Desk { view, tier: Tier::Cached };
     if ask.is_small() {
-        match ask.answer(&desk) {
+        let turn = reads::turn(question.account).await;
+        let begun = ask.answer(&desk);
+        drop(turn);
+        match begun {
             // What is long is no work for the worker.
             Ok(Begun::Long(_)) | Err(Fail::Read(ReadError::Cold)) => {}
             Ok(Begun::Whole(body)) => return Ok(body.into()),

@@ -40,7 +40,7 @@ use crate::answer::Question;
 use crate::content::{self, Begun, Content};
 use crate::fail::Fail;
 use crate::path::Endpoint;
-use crate::reads::Reads;
+use crate::reads::{self, Reads};
 use crate::refusal::{Reason, Refusal};
 
 /// What a handler works with.
@@ -86,7 +86,10 @@ pub(crate) async fn answer(
     let view = index.view().ok_or_else(loading)?;
     let desk = Desk { network, format, view, tier: Tier::Cached };
     if ask.is_small() {
-        match ask.answer(&desk) {
+        let turn = reads::turn(question.account).await;
+        let begun = ask.answer(&desk);
+        drop(turn);
+        match begun {
             // What is long is no work for the worker.
             Ok(Begun::Long(_)) | Err(Fail::Read(ReadError::Cold)) => {}
             Ok(Begun::Whole(body)) => return Ok(body.into()),
