@@ -18,6 +18,10 @@ use tokio::sync::oneshot;
 /// How long the work that blocks may take to let go at the end.
 const LET_GO: Duration = Duration::from_secs(2);
 
+/// What a pool's threads let the workers have before them where both want a processor: the weights
+/// are then as 1 to 3 (sched(7)), so that neither waits for ever.
+const POOL_NICE: i32 = 5;
+
 /// The runtimes that connections live on; clones share them.
 #[derive(Clone, Debug)]
 pub struct Workers(Arc<[Worker]>);
@@ -96,7 +100,9 @@ impl Threads {
             let (end, ended) = oneshot::channel::<()>();
             let (started, handle) = mpsc::sync_channel(1);
             let work = move || {
-                let runtime = match Builder::new_current_thread().enable_all().build() {
+                // Of a runtime of one thread these are the threads of its pool.
+                let mut runtime = Builder::new_current_thread();
+                let runtime = match runtime.enable_all().on_thread_start(step_back).build() {
                     Ok(runtime) => runtime,
                     Err(error) => return drop(started.send(Err(error))),
                 };
@@ -131,6 +137,16 @@ impl Drop for Threads {
     }
 }
 
+/// Work that blocks has a thread for as long as it takes; a connection waits for its worker with
+/// all others of it.
+fn step_back() {
+    // Of Linux's threads each has a priority of its own. Without it all are equal, as before.
+    // Nor does a process that steps back already come forward.
+    if rustix::process::getpriority_process(None).is_ok_and(|nice| nice < POOL_NICE) {
+        let _ = rustix::process::setpriority_process(None, POOL_NICE);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -138,6 +154,19 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
+
+    #[test]
+    fn threads_of_the_pool_step_back_before_workers() {
+        let nice = || rustix::process::getpriority_process(None).unwrap();
+        let ours = nice();
+        let threads = Threads::start(1).unwrap();
+        let (told, seen) = channel();
+        threads.workers().serve(move || async move {
+            let pool = tokio::task::spawn_blocking(nice).await.unwrap();
+            told.send((nice(), pool)).unwrap();
+        });
+        assert_eq!(seen.recv().unwrap(), (ours, POOL_NICE.max(ours)));
+    }
 
     #[test]
     fn connections_go_where_there_are_fewest_and_are_counted_to_their_end() {
