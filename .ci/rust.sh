@@ -16,10 +16,16 @@ rust_missing() {
 # A package rustup that can be installed.
 rustup_is_packaged() {
     command -v apt-get >/dev/null || return
-    apt-cache policy rustup 2>/dev/null | grep -q 'Candidate: [0-9]' && return
+    rustup_is_listed && return
     # The lists may never have been fetched.
     as_root apt-get update -q </dev/null >&2 || return
-    apt-cache policy rustup 2>/dev/null | grep -q 'Candidate: [0-9]'
+    rustup_is_listed
+}
+
+# No pipe into `grep -q`: it hangs up on what it has not read, which counts as a failure here.
+rustup_is_listed() {
+    local policy
+    policy="$(apt-cache policy rustup 2>/dev/null)" && [[ "$policy" == *"Candidate: "[0-9]* ]]
 }
 
 install_rust() {
