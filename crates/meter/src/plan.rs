@@ -83,12 +83,15 @@ pub enum PlanError {
         /// The highest one allowed.
         max: u64,
     },
-    /// A chain that nobody knows, or an empty list.
+    /// A list without a chain: nobody could use the plan.
+    #[error("plan {0:?}: chains names none; leave it out for all")]
+    NoChain(String),
+    /// A chain that nobody knows.
     #[error("plan {plan:?}: chains must be a list of known chains, not {given:?}")]
     Chains {
         /// The plan.
         plan: String,
-        /// The slug that is no chain; empty for an empty list.
+        /// The slug that is no chain.
         given: String,
     },
 }
@@ -248,9 +251,13 @@ impl Plan {
 
     fn check_chains(&self) -> Result<(), PlanError> {
         let Some(slugs) = &self.chains else { return Ok(()) };
-        let unknown = slugs.iter().find(|slug| chain::find(slug).is_none());
-        match unknown.cloned().or_else(|| slugs.is_empty().then(String::new)) {
-            Some(given) => Err(PlanError::Chains { plan: self.name.clone(), given }),
+        if slugs.is_empty() {
+            return Err(PlanError::NoChain(self.name.clone()));
+        }
+        match slugs.iter().find(|slug| chain::find(slug).is_none()) {
+            Some(given) => {
+                Err(PlanError::Chains { plan: self.name.clone(), given: given.clone() })
+            }
             None => Ok(()),
         }
     }
