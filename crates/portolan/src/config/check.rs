@@ -162,6 +162,7 @@ impl Config {
                 return Err((at("nodes"), "missing; a chain needs at least one node".into()));
             }
             config.served(chain, &self.nodes).map_err(|(field, what)| (at(field), what))?;
+            check_methods(config).map_err(|(field, what)| (at(field), what.into()))?;
             check_nodes(slug, config, &mut urls)?;
         }
         self.check_explored()
@@ -192,6 +193,19 @@ impl Config {
             }
         }
         Ok(())
+    }
+}
+
+/// A gateway that offers nothing is none, and a method has a name.
+fn check_methods(config: &ChainConfig) -> Result<(), (&'static str, &'static str)> {
+    let (only, extra) = (config.methods.as_deref(), &config.extra_methods);
+    if only.is_some_and(<[String]>::is_empty) && extra.is_empty() && config.gateway {
+        let text = "names no method; leave it out for all of the chain, or say gateway = false";
+        return Err(("methods", text));
+    }
+    match extra.iter().any(|name| name.trim().is_empty()) {
+        true => Err(("extra_methods", "a method without a name")),
+        false => Ok(()),
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! `PORTOLAN__GATEWAY__LISTEN` is `listen` of `[gateway]`; a number is a place in a list, as in
 //! `PORTOLAN__CHAIN__BTC__NODES__0__URL`. A text is taken as what the field takes: as it stands,
-//! as TOML, or as a list with commas. Invariant: what a variable says is checked as strictly as
-//! the file, and an error names the variable.
+//! as TOML, or as a list with commas, an empty text being an empty list. Invariant: what a variable
+//! says is checked as strictly as the file, and an error names the variable.
 
 use std::path::Path;
 
@@ -57,26 +57,39 @@ fn set(table: Table, variable: &str, text: &str) -> Result<Table, ConfigError> {
     let path: Vec<String> =
         variable[PREFIX.len()..].split("__").map(str::to_ascii_lowercase).collect();
     let mut problem = "names no field".to_owned();
+    // The parser would take a list for a section, field after field.
+    let is_section = matches!(try_form(&table, &path, Value::Table(Table::new())), Some(Ok(_)));
     for form in forms(text) {
-        let mut changed = Value::Table(table.clone());
-        if !put(&mut changed, &path, form) {
-            break;
+        if is_section && form.is_array() {
+            continue;
         }
-        let Value::Table(changed) = changed else { break };
-        match read(&changed) {
-            Err(error) if !is_missing(error.inner()) => problem = reword(error.inner().message()),
-            _ => return Ok(changed),
+        match try_form(&table, &path, form) {
+            None => break,
+            Some(Err(error)) => problem = error,
+            Some(Ok(changed)) => return Ok(changed),
         }
     }
     Err(ConfigError::Variable { variable: variable.to_owned(), problem })
 }
 
+/// The table with `form` at `path`, or why it cannot be there; `None` where nothing can be.
+fn try_form(table: &Table, path: &[String], form: Value) -> Option<Result<Table, String>> {
+    let mut changed = Value::Table(table.clone());
+    if !put(&mut changed, path, form) {
+        return None;
+    }
+    let Value::Table(changed) = changed else { return None };
+    Some(match read(&changed) {
+        Err(error) if !is_missing(error.inner()) => Err(reword(error.inner().message())),
+        _ => Ok(changed),
+    })
+}
+
 /// The values that a text can stand for, the plainest last but for the text itself.
 fn forms(text: &str) -> Vec<Value> {
     let mut forms = vec![Value::String(text.to_owned())];
-    let list = text.split(',').map(|item| Value::String(item.trim().to_owned())).collect();
     if !text.trim_start().starts_with(['[', '{']) {
-        forms.push(Value::Array(list));
+        forms.push(Value::Array(list(text)));
     }
     if let Some(value) =
         toml::from_str::<Table>(&format!("v = {text}")).ok().and_then(|mut table| table.remove("v"))
@@ -84,6 +97,15 @@ fn forms(text: &str) -> Vec<Value> {
         forms.push(value);
     }
     forms
+}
+
+/// The items between commas. As in TOML one may stand behind the last.
+fn list(text: &str) -> Vec<Value> {
+    if text.trim().is_empty() {
+        return Vec::new();
+    }
+    let items = text.trim().strip_suffix(',').unwrap_or(text).split(',');
+    items.map(|item| Value::String(item.trim().to_owned())).collect()
 }
 
 /// Puts `value` at `path`; `false` if the path leads through something that holds nothing.

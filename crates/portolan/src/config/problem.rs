@@ -48,6 +48,9 @@ pub enum ConfigError {
 ///
 /// `kind` is what it is a name of: `field`, `chain`.
 pub fn nearest<'a>(kind: &str, given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    if given.trim().is_empty() {
+        return format!("the name of a {kind} is missing");
+    }
     let near = known
         .into_iter()
         .min_by_key(|name| strsim::damerau_levenshtein(&given.to_lowercase(), name));
@@ -84,6 +87,8 @@ fn kind_of_value(expected: &str) -> &str {
         "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
         "f32" | "f64" => "a number",
         "a boolean" => "true or false",
+        "a map" => "a section with fields",
+        other if other.starts_with("struct ") => "a section with fields",
         other => other,
     }
 }

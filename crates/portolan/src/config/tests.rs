@@ -311,6 +311,68 @@ fn variable_overrides_the_file_in_the_type_of_its_field() {
 }
 
 #[test]
+fn empty_variable_is_an_empty_list_where_a_list_is_taken() {
+    let text = "[gateway]\ntrusted_proxies = [\"10.0.0.0/8\"]\n[chain.btc]\nextra_methods = [\"x\"]\n\
+                nodes = [{ url = \"http://a\" }]\n[plan.lab]\nrequests_per_second = 1\n";
+    for empty in ["", " ", "[]", "[ ]"] {
+        let lists = [
+            ("PORTOLAN__GATEWAY__CORS_ORIGINS", empty),
+            ("PORTOLAN__GATEWAY__TRUSTED_PROXIES", empty),
+            ("PORTOLAN__EXPLORER__CORS_ORIGINS", empty),
+            ("PORTOLAN__EXPLORER__TRUSTED_PROXIES", empty),
+            ("PORTOLAN__CHAIN__BTC__EXTRA_METHODS", empty),
+        ];
+        let config = load_with(text, &lists).unwrap();
+        let (gateway, explorer) = (&config.gateway, &config.explorer);
+        assert!(gateway.cors_origins.is_empty() && explorer.cors_origins.is_empty(), "{empty:?}");
+        assert!(gateway.trusted_proxies.is_empty() && explorer.trusted_proxies.is_empty());
+        assert!(config.chain["btc"].extra_methods.is_empty(), "{empty:?}");
+        // Where an empty list makes no sense, that is what is told.
+        for (variable, told) in [
+            ("PORTOLAN__EXPLORER__CHAINS", "explorer.chains: names no chain"),
+            ("PORTOLAN__CHAIN__BTC__NODES", "chain.btc.nodes: missing"),
+            ("PORTOLAN__CHAIN__BTC__METHODS", "chain.btc.methods: names no method"),
+            ("PORTOLAN__PLAN__LAB__CHAINS", "plan: plan \"lab\": chains names none"),
+        ] {
+            let mut variables = vec![(variable, empty)];
+            variables.push(("PORTOLAN__CHAIN__BTC__EXTRA_METHODS", ""));
+            let problem = load_with(text, &variables).unwrap_err();
+            assert!(problem.contains(told), "{variable}={empty:?}: {problem}");
+        }
+    }
+    let items = |text: &str| {
+        let config = load_with("", &[("PORTOLAN__GATEWAY__CORS_ORIGINS", text)]);
+        config.map(|config| config.gateway.cors_origins)
+    };
+    assert_eq!(items("https://a, https://b,").unwrap(), ["https://a", "https://b"]);
+    assert!(items("https://a,,https://b").unwrap_err().contains("gateway.cors_origins"));
+    assert!(items(",").unwrap_err().contains("gateway.cors_origins"));
+    assert!(refusal("chain.btc = { extra_methods = [\"\"], nodes = [{ url = \"http://a\" }] }")
+        .contains("chain.btc.extra_methods: a method without a name"));
+}
+
+#[test]
+fn section_is_no_list_in_a_variable() {
+    for variable in [
+        "PORTOLAN__GATEWAY",
+        "PORTOLAN__LOG",
+        "PORTOLAN__METRICS",
+        "PORTOLAN__CHAIN",
+        "PORTOLAN__CHAIN__BTC",
+        "PORTOLAN__CHAIN__BTC__NODES__0",
+        "PORTOLAN__PLAN__LAB",
+    ] {
+        for text in ["", "127.0.0.1:1", "[\"127.0.0.1:1\"]", "[]"] {
+            let told = load_with("", &[(variable, text)]).map(|_| ());
+            let problem = format!("{variable}: expected a section with fields");
+            assert_eq!(told, Err(problem), "{text:?}");
+        }
+    }
+    let told = load_with("", &[("PORTOLAN__GATEWAY", "{ log_range = 9 }")]).unwrap();
+    assert_eq!(told.gateway.log_range, 9);
+}
+
+#[test]
 fn bad_variable_is_named_and_its_text_is_not_shown() {
     for (name, text, expected) in [
         ("PORTOLAN__GATEWAY__LISEN", "hunter2", "the nearest known one is \"listen\""),
@@ -318,7 +380,7 @@ fn bad_variable_is_named_and_its_text_is_not_shown() {
         ("PORTOLAN__GATEWAY__LISTEN", "hunter2", "expected an address with a port"),
         ("PORTOLAN__GATEWAY__LISTEN__X", "hunter2", "expected"),
         ("PORTOLAN__GATEWAY", "hunter2", "expected"),
-        ("PORTOLAN__", "hunter2", "unknown field"),
+        ("PORTOLAN__", "hunter2", "the name of a field is missing"),
         ("PORTOLAN__CHAIN__BTC__NODES__5__URL", "hunter2", "names no field"),
     ] {
         let problem = load_with("", &[(name, text)]).unwrap_err();
