@@ -85,7 +85,10 @@ pub(crate) async fn answer(
     }
     let ask = Ask::of(question)?;
     // Not before the request was read: what is malformed is so at any time.
-    let beginning = || Refusal::unavailable("the index has no block yet", 30);
+    let beginning = || {
+        let begins = "the index has no block yet";
+        Refusal::unavailable(index.standing().waits_for.unwrap_or(begins), 30)
+    };
     let view = index.view().ok_or_else(beginning)?;
     Desk { index, reads, view, question }.answer(ask).await.map(Content::from)
 }

@@ -17,6 +17,7 @@ mod keeper;
 mod nodes;
 mod options;
 mod round;
+mod tidings;
 mod trouble;
 mod waits;
 
@@ -25,5 +26,6 @@ pub(crate) use family::{Best, Pass};
 pub use index::Index;
 pub(crate) use keeper::{Keeper, away, locked};
 pub use options::SyncOptions;
+pub(crate) use tidings::Tidings;
 pub(crate) use trouble::{Trouble, UpstreamError};
 pub(crate) use waits::Waits;

@@ -255,9 +255,7 @@ impl Plan {
             return Err(PlanError::NoChain(self.name.clone()));
         }
         match slugs.iter().find(|slug| chain::find(slug).is_none()) {
-            Some(given) => {
-                Err(PlanError::Chains { plan: self.name.clone(), given: given.clone() })
-            }
+            Some(given) => Err(PlanError::Chains { plan: self.name.clone(), given: given.clone() }),
             None => Ok(()),
         }
     }

@@ -16,7 +16,7 @@ use super::index::{Index, asked};
 use super::options::SyncOptions;
 use super::store::Store;
 use super::upstream::Head;
-use crate::sync::{Trouble, UpstreamError, Waits};
+use crate::sync::{Tidings, Trouble, UpstreamError, Waits};
 use crate::{Standing, room};
 
 /// Between two looks at what is final.
@@ -31,6 +31,7 @@ const SPOILT: Duration = Duration::from_secs(30);
 /// What follows the tip.
 pub(super) struct Sync {
     pub(super) index: Arc<Index>,
+    nodes: Nodes,
     /// The pool's counts were asked for once.
     passed: bool,
     pool_looked: Option<Instant>,
@@ -42,7 +43,7 @@ pub(super) struct Sync {
     /// Nodes that gave something else than was asked for.
     spoilt: Aside,
     waits: Waits,
-    told: Option<String>,
+    tidings: Tidings,
     pub(super) end: watch::Receiver<bool>,
 }
 
@@ -62,6 +63,7 @@ impl Index {
         }
         let sync = Sync {
             index: Arc::clone(&index),
+            nodes: Nodes::new(Arc::clone(&index.pool)),
             passed: false,
             pool_looked: None,
             last_final: None,
@@ -69,7 +71,7 @@ impl Index {
             alone_since: None,
             spoilt: Aside::default(),
             waits: Waits::default(),
-            told: None,
+            tidings: Tidings::new(index.chain().slug),
             end: index.end_asked(),
         };
         index.keep(tokio::spawn(sync.run()));
@@ -100,7 +102,7 @@ impl Sync {
             };
             match round {
                 Ok(()) => {
-                    self.told = None;
+                    self.tidings.well();
                     self.waits.forget();
                 }
                 Err(Trouble::Ended) => return,
@@ -113,24 +115,20 @@ impl Sync {
         }
     }
 
-    /// Logs a trouble once, and what stands in the way of every block also in the standing.
+    /// Logs a trouble once, and puts into the standing what stands in the way of every block and
+    /// what of the nodes is waited for.
     fn tell(&mut self, trouble: &Trouble) {
-        let text = trouble.to_string();
-        if self.told.as_ref() != Some(&text) {
-            let chain = self.index.chain().slug;
-            match trouble {
-                _ if trouble.stops() => {
-                    tracing::error!(chain, "the index does not go on: {text}");
-                }
-                Trouble::Upstream(_) => tracing::warn!(chain, "the index waits: {text}"),
-                _ => tracing::debug!(chain, "the index waits: {text}"),
-            }
-        }
+        let waits_for = match trouble {
+            Trouble::NoNode | Trouble::Upstream(_) => self.index.pool.hindrance(),
+            _ => None,
+        };
+        let text = self.tidings.trouble(trouble, waits_for);
         let mut standing = self.index.standing();
-        standing.stopped = trouble.stops().then(|| text.clone());
+        standing.stopped = trouble.stops().then_some(text);
         standing.in_sync &= !trouble.stops();
+        standing.waits_for = waits_for;
+        self.tidings.stands(&standing);
         self.index.stand(standing);
-        self.told = Some(text);
     }
 
     /// One look at a node, and everything that follows from it.
@@ -156,6 +154,7 @@ impl Sync {
         self.look_at_chain_id(node).await;
         self.look_at_pool(node).await;
         self.stand(node, best);
+        self.tidings.stands(&self.index.standing());
         Ok(())
     }
 

@@ -127,8 +127,8 @@ impl Load<'_> {
         node: &Arc<Node>,
         trouble: Trouble,
     ) -> Result<(), Trouble> {
-        keeper.pass_over(node, &trouble);
-        for other in keeper.others(node) {
+        keeper.nodes.pass_over(node, &trouble);
+        for other in keeper.nodes.others(node) {
             let Ok(block) = one(&other, self.next).await else { continue };
             match push(keeper, self.next, std::slice::from_ref(&block)).await {
                 Err(trouble) if trouble.is_of_one_node() => {}

@@ -57,18 +57,18 @@ impl<F: Family> Round<F> {
                 return connected;
             }
         };
-        for other in self.keeper.others(node) {
+        for other in self.keeper.nodes.others(node) {
             let Ok(raw) = F::block(&other, hash).await else { continue };
             match self.connect(hash, raw, best).await {
                 Err(trouble) if trouble.is_of_one_node() => {}
                 connected => {
-                    self.keeper.pass_over(node, &trouble);
+                    self.keeper.nodes.pass_over(node, &trouble);
                     self.keeper.last_node = Some(other.id());
                     return connected;
                 }
             }
         }
-        self.keeper.pass_over(node, &trouble);
+        self.keeper.nodes.pass_over(node, &trouble);
         Err(trouble)
     }
 

@@ -7,16 +7,16 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use node::Pool;
 use tokio::sync::watch;
 
+use super::nodes::Nodes;
 use super::{Family, Index, SyncOptions, Trouble};
 use crate::{IndexError, room};
 
 /// What keeping an index at the tip goes by.
 pub struct Keeper<F: Family> {
     pub(crate) index: Arc<Index<F>>,
-    pub(crate) pool: Arc<Pool>,
+    pub(crate) nodes: Nodes,
     pub(crate) store: Arc<Mutex<F::Store>>,
     pub(crate) options: SyncOptions,
     /// The height that was published before the first disconnect.
@@ -25,8 +25,6 @@ pub struct Keeper<F: Family> {
     pub(super) last_node: Option<u64>,
     /// Since when other nodes do not know our tip.
     pub(super) alone_since: Option<Instant>,
-    /// Nodes that gave no block or a spoilt one, and until when others are preferred.
-    pub(super) passed_over: Vec<(u64, Instant)>,
     pub(super) end: watch::Receiver<bool>,
 }
 

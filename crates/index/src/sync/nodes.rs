@@ -1,33 +1,51 @@
 //! Which node is followed, and which others may be asked for a block.
 //!
-//! Invariant: rows are for good, so nothing is taken from a node before a probe knew its chain.
+//! Leaves who gave us our tip to its callers. Invariant: rows are for good, so nothing is taken from
+//! a node before a probe knew its chain.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use node::{Node, Tried, Verdict};
+use node::{Node, Pool, Tried, Verdict};
 
-use super::{Family, Keeper, Trouble};
+use super::Trouble;
 
 /// A node that is so many blocks behind the best one is not stayed with (decision G11).
 const LAG: u64 = 2;
 /// So long a node that gave no block or a spoilt one is followed only if no other is as far.
 const PASSED_OVER: Duration = Duration::from_secs(30);
 
-impl<F: Family> Keeper<F> {
-    /// The node that gave us our tip, if it can be asked and was not left behind; else the best
-    /// one.
-    pub(super) fn node(&mut self) -> Result<Arc<Node>, Trouble> {
+/// The nodes of a chain as an index chooses among them.
+pub(crate) struct Nodes {
+    pool: Arc<Pool>,
+    /// Nodes that gave no block or a spoilt one, and until when others are preferred.
+    passed_over: Vec<(u64, Instant)>,
+}
+
+impl Nodes {
+    /// Those of a pool.
+    pub(crate) fn new(pool: Arc<Pool>) -> Nodes {
+        Nodes { pool, passed_over: Vec::new() }
+    }
+
+    /// The pool.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// The node that gave us our tip (`last`), if it can be asked and was not left behind; else the
+    /// best one.
+    pub(crate) fn choose(&mut self, last: Option<u64>) -> Result<Arc<Node>, Trouble> {
         let now = Instant::now();
         self.passed_over.retain(|(_, until)| *until > now);
         let nodes = self.pool.nodes();
-        let best = self.best_node(&nodes)?;
-        let last = nodes.iter().find(|node| Some(node.id()) == self.last_node && is_ready(node));
+        let best = self.best(&nodes)?;
+        let last = nodes.iter().find(|node| Some(node.id()) == last && is_ready(node));
         let last = last.filter(|last| !self.is_passed_over(last) && !is_behind(last, &best));
         Ok(last.map_or(best, Arc::clone))
     }
 
-    fn best_node(&self, nodes: &[Arc<Node>]) -> Result<Arc<Node>, Trouble> {
+    fn best(&self, nodes: &[Arc<Node>]) -> Result<Arc<Node>, Trouble> {
         let mut tried = Tried::new();
         let mut spare: Option<Arc<Node>> = None;
         loop {
@@ -62,10 +80,10 @@ impl<F: Family> Keeper<F> {
 
     /// Follows another node for a while, if there is one as far.
     pub(crate) fn pass_over(&mut self, node: &Arc<Node>, trouble: &Trouble) {
-        if self.is_passed_over(node) {
+        if self.is_passed_over(node) || self.pool.nodes().len() < 2 {
             return;
         }
-        let (chain, host) = (self.slug(), node.host());
+        let (chain, host) = (self.pool.chain().slug, node.host());
         tracing::warn!(chain, node = host, "a block is asked of other nodes: {trouble}");
         self.passed_over.push((node.id(), Instant::now() + PASSED_OVER));
     }

@@ -11,6 +11,8 @@ use node::{Node, Pool};
 use tokio::sync::watch;
 
 use super::half_done::{HalfDone, back_to_fork};
+use super::nodes::Nodes;
+use super::tidings::Tidings;
 use super::waits::Waits;
 use super::{Best, Family, Index, Keeper, Pass, SyncOptions, Trouble, away, locked};
 use crate::Standing;
@@ -19,8 +21,6 @@ use crate::Standing;
 const NO_NODE: Duration = Duration::from_millis(100);
 /// Between two rounds that follow each other as fast as may be.
 const AT_ONCE: Duration = Duration::from_millis(20);
-/// After so long out of sync it is logged that it is in sync again.
-const LONG_OUT: Duration = Duration::from_secs(30);
 
 /// An index and what keeps it at the tip.
 pub(super) struct Round<F: Family> {
@@ -31,11 +31,7 @@ pub(super) struct Round<F: Family> {
     /// Whether the pool is the node's at our tip.
     passed: bool,
     waits: Waits,
-    told: Option<String>,
-    /// Since when it is not in sync; none while it is.
-    out_since: Option<Instant>,
-    /// Whether it was ever said to be in sync.
-    was_in_sync: bool,
+    tidings: Tidings,
 }
 
 impl<F: Family> Index<F> {
@@ -57,13 +53,12 @@ impl<F: Family> Index<F> {
         }
         let keeper = Keeper {
             index: Arc::clone(&index),
-            pool,
+            nodes: Nodes::new(pool),
             store,
             options,
             held_at: None,
             last_node: None,
             alone_since: None,
-            passed_over: Vec::new(),
             end: index.end_asked(),
         };
         index.keep(tokio::spawn(Round::new(keeper, family).run()));
@@ -73,20 +68,13 @@ impl<F: Family> Index<F> {
 
 impl<F: Family> Round<F> {
     fn new(keeper: Keeper<F>, family: F) -> Round<F> {
-        Round {
-            keeper,
-            family,
-            is_loose: false,
-            passed: false,
-            waits: Waits::default(),
-            told: None,
-            out_since: Some(Instant::now()),
-            was_in_sync: false,
-        }
+        let tidings = Tidings::new(keeper.slug());
+        let waits = Waits::default();
+        Round { keeper, family, is_loose: false, passed: false, waits, tidings }
     }
 
     async fn run(mut self) {
-        let mut woken = self.keeper.pool.woken();
+        let mut woken = self.keeper.nodes.pool().woken();
         loop {
             let (mut end, began) = (self.keeper.end.clone(), Instant::now());
             let round = tokio::select! {
@@ -114,7 +102,7 @@ impl<F: Family> Round<F> {
 
     /// How long to wait after a round that came to its end, and whether news may cut that short.
     fn after(&mut self, pass: Pass) -> (Duration, bool) {
-        self.told = None;
+        self.tidings.well();
         self.keeper.index.set_waits_for(None);
         self.waits.forget();
         match pass {
@@ -128,8 +116,9 @@ impl<F: Family> Round<F> {
     /// rarely, whatever the node publishes.
     fn after_trouble(&mut self, trouble: &Trouble) -> (Duration, bool) {
         self.tell(trouble);
-        if !self.keeper.index.standing().in_sync {
-            self.out_since.get_or_insert_with(Instant::now);
+        let standing = self.keeper.index.standing();
+        if !standing.in_sync {
+            self.tidings.stands(&standing);
         }
         let (poll, load) = (self.keeper.options.poll, self.family.load_height());
         match trouble {
@@ -152,29 +141,16 @@ impl<F: Family> Round<F> {
     /// Logs a trouble once, and what stands in the way of every block also in the standing.
     fn tell(&mut self, trouble: &Trouble) {
         let waits_for = match trouble {
-            Trouble::NoNode | Trouble::Upstream(_) => self.keeper.pool.hindrance(),
+            Trouble::NoNode | Trouble::Upstream(_) => self.keeper.nodes.pool().hindrance(),
             _ => None,
         };
         self.keeper.index.set_waits_for(waits_for);
-        let text = match (trouble, waits_for) {
-            (Trouble::NoNode, Some(waits_for)) => waits_for.to_owned(),
-            _ => trouble.to_string(),
-        };
-        let stopped = trouble.stops();
-        if self.told.as_ref() != Some(&text) {
-            let chain = self.keeper.slug();
-            match trouble {
-                _ if stopped => tracing::error!(chain, "the index does not go on: {text}"),
-                Trouble::Upstream(_) => tracing::warn!(chain, "the index waits: {text}"),
-                _ => tracing::debug!(chain, "the index waits: {text}"),
-            }
-        }
-        self.keeper.index.set_stopped(stopped.then(|| text.clone()));
-        self.told = Some(text);
+        let text = self.tidings.trouble(trouble, waits_for);
+        self.keeper.index.set_stopped(trouble.stops().then_some(text));
     }
 
     async fn round(&mut self) -> Result<Pass, Trouble> {
-        let node = self.keeper.node()?;
+        let node = self.keeper.nodes.choose(self.keeper.last_node)?;
         let best = self.family.best(&node).await?;
         self.keeper.index.heard(node.version());
         self.stand(Some(best));
@@ -183,7 +159,7 @@ impl<F: Family> Round<F> {
         self.keeper.index.set_stopped(None);
         let pass = self.pass(&node).await;
         self.stand(Some(best));
-        self.tell_in_sync();
+        self.tidings.stands(&self.keeper.index.standing());
         pass
     }
 
@@ -253,21 +229,6 @@ impl<F: Family> Round<F> {
             first_load: None,
             ..before
         });
-    }
-
-    /// Logs that the index is in sync, the first time and after a while that it was not.
-    fn tell_in_sync(&mut self) {
-        let standing = self.keeper.index.standing();
-        if !standing.in_sync {
-            self.out_since.get_or_insert_with(Instant::now);
-            return;
-        }
-        let out = self.out_since.take().map(|since| since.elapsed());
-        if !self.was_in_sync || out.is_some_and(|out| out >= LONG_OUT) {
-            let (chain, height) = (self.keeper.slug(), standing.height);
-            tracing::info!(chain, height, "the index is in sync");
-        }
-        self.was_in_sync = true;
     }
 }
 

@@ -189,8 +189,8 @@ impl Load {
         self.push(&batch).await?;
         let Some(((hash, raw), after)) = rest.split_first() else { return Ok(()) };
         let Err(trouble) = self.push(&[(*hash, raw.clone())]).await else { return Ok(()) };
-        keeper.pass_over(node, &trouble);
-        for other in keeper.others(node) {
+        keeper.nodes.pass_over(node, &trouble);
+        for other in keeper.nodes.others(node) {
             let Ok(raw) = upstream::block(&other, hash).await else { continue };
             match self.push(&[(*hash, raw)]).await {
                 Ok(()) => {
@@ -267,7 +267,7 @@ async fn fetch(keeper: &Keeper, node: &Arc<Node>, first: u32, last: u32) -> Resu
 }
 
 async fn block_of_others(keeper: &Keeper, node: &Arc<Node>, hash: &Hash32) -> Option<Bytes> {
-    for other in keeper.others(node) {
+    for other in keeper.nodes.others(node) {
         if let Ok(raw) = upstream::block(&other, hash).await {
             return Some(raw);
         }

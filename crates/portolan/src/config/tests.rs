@@ -347,8 +347,10 @@ fn empty_variable_is_an_empty_list_where_a_list_is_taken() {
     assert_eq!(items("https://a, https://b,").unwrap(), ["https://a", "https://b"]);
     assert!(items("https://a,,https://b").unwrap_err().contains("gateway.cors_origins"));
     assert!(items(",").unwrap_err().contains("gateway.cors_origins"));
-    assert!(refusal("chain.btc = { extra_methods = [\"\"], nodes = [{ url = \"http://a\" }] }")
-        .contains("chain.btc.extra_methods: a method without a name"));
+    assert!(
+        refusal("chain.btc = { extra_methods = [\"\"], nodes = [{ url = \"http://a\" }] }")
+            .contains("chain.btc.extra_methods: a method without a name")
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 
-use crate::program::{Folder, ask, call, http};
+use crate::program::{Folder, ask, call, http, wait};
 
 const TIPS: [(&str, &str); 9] = [
     ("btc", r#"{"method":"getblockcount","id":1}"#),
@@ -50,7 +50,7 @@ fn each_of_nine_chains_answers_with_the_key() {
     assert_eq!(names, ["explorer", "gateway", "key"]);
     let (gateway, key) = (address(&ready["gateway"]), ready["key"].as_str().unwrap());
     let explorer = address(&ready["explorer"]);
-    for chain in ["btc", "ltc", "doge", "bch", "xec", "zec", "dcr", "xmr"] {
+    for (chain, _) in TIPS {
         let status = ask(explorer, &format!("/api/v1/{chain}/status"), key);
         assert_eq!(status.status, 200, "{chain}: {status:?}");
         let status = status.json();
@@ -63,6 +63,14 @@ fn each_of_nine_chains_answers_with_the_key() {
         let answer = call(gateway, chain, key, tip);
         assert_eq!(answer.status, 200, "{chain}: {answer:?}");
         assert!(!answer.json()["result"].is_null(), "{chain}: {answer:?}");
+    }
+    for (chain, _) in TIPS {
+        let of_chain = format!("chain=\"{chain}\"");
+        wait("each index to be told to be in sync", || {
+            let log = demo.log();
+            let mut told = log.lines().filter(|line| line.contains("the index is in sync"));
+            told.any(|line| line.contains(&of_chain)).then_some(())
+        });
     }
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 1);
     demo.signal("TERM");

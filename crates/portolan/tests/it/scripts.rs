@@ -63,7 +63,8 @@ impl System {
             fs::set_permissions(bin.join("cargo"), mode).unwrap();
         }
         // It has more to say behind that, and ends badly if nobody reads on.
-        let policy = "echo '  Candidate: 1.27.1-3'; for n in {1..20000}; do echo '  500 main'; done";
+        let policy =
+            "echo '  Candidate: 1.27.1-3'; for n in {1..20000}; do echo '  500 main'; done";
         self.program("apt-cache", policy);
         let install = format!("cp {} {}", store.join("rustup").display(), bin.display());
         self.program("apt-get", &format!("[ \"$1\" = install ] && {install}"));

@@ -156,19 +156,22 @@ fn health_and_metrics_tell_what_is_so() {
 
 #[test]
 fn node_that_refuses_us_is_told_everywhere_in_one_word() {
-    let (_runtime, node) = {
-        let runtime = Runtime::new().unwrap();
+    let runtime = Runtime::new().unwrap();
+    let refusing = || {
         let options = MockOptions { status: 401, answer: "".into(), ..MockOptions::default() };
-        let node = runtime.block_on(Mock::start(options)).unwrap();
-        (runtime, node)
+        runtime.block_on(Mock::start(options)).unwrap()
     };
+    // One chain of each family.
+    let (btc, eth, xmr) = (refusing(), refusing(), refusing());
     let folder = Folder::with("");
     let cookie = folder.path().join("gone/.cookie");
-    let chain = format!(
-        "[chain.btc]\nnetwork = \"regtest\"\nnodes = [{{ url = \"{}\", cookie = {cookie:?} }}]\n",
-        node.url()
+    let chains = format!(
+        "[chain.btc]\nnetwork = \"regtest\"\nnodes = [{{ url = \"{}\", cookie = {cookie:?} }}]\n\
+         [chain.eth]\nnetwork = \"dev\"\nnodes = [{{ url = \"{}\" }}]\n",
+        btc.url(),
+        eth.url()
     );
-    folder.configure(&config(0, &[], &chain));
+    folder.configure(&config(0, &[("xmr", &xmr.url())], &chains));
     let mut serving = folder.start(&["serve"]);
     let metrics = serving.address("metrics and health listen");
     let explorer = serving.address("the explorer listens");
@@ -194,11 +197,14 @@ fn node_that_refuses_us_is_told_everywhere_in_one_word() {
     // The explorer says what it waits for.
     folder.json(&["account", "add", "shop"]);
     let key = folder.json(&["key", "add", "shop"])["key"].as_str().unwrap().to_owned();
-    wait("the explorer's word", || {
-        let answer = crate::program::ask(explorer, "/api/v1/btc/blocks", &key);
-        assert_eq!(answer.status, 503, "{answer:?}");
-        answer.body.contains("it refuses us").then_some(())
-    });
+    folder.json(&["account", "plan", "shop", "--explorer-plan", "Pro"]);
+    for chain in ["btc", "eth", "xmr"] {
+        wait("the explorer's word", || {
+            let answer = crate::program::ask(explorer, &format!("/api/v1/{chain}/blocks"), &key);
+            assert!([429, 503].contains(&answer.status), "{chain}: {answer:?}");
+            answer.body.contains("it refuses us").then_some(())
+        });
+    }
     let said = folder.run(&["check"]);
     assert_eq!(said.code, 1);
     assert!(said.out.contains("refused") && said.out.contains("the node answered 401"), "{said:?}");

@@ -82,6 +82,45 @@ async fn another_node_goes_on_where_the_first_has_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_block_that_one_node_has_spoilt_is_taken_from_another() {
+    let (first, second) =
+        (StubAccounts::start(up_to(12)).await, StubAccounts::start(up_to(0)).await);
+    let rig = Rig::start(&[first.url(), second.url()], options()).await;
+    // Only the first one has these.
+    rig.whole_at(up_to(12).tip().hash()).await;
+    let mut spoilt = up_to(20);
+    for block in spoilt.blocks.iter_mut().skip(13) {
+        block.receipts = json!([]);
+    }
+    first.show(spoilt);
+    second.show(up_to(20));
+    rig.whole_at(TIP).await;
+    assert_eq!(rig.walk(&format!("address/{HOT}/txs"), 50).await.0.len(), 89);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_node_has_pruned_or_spoilt_of_the_past_is_taken_from_another() {
+    for spoils in [false, true] {
+        let (first, second) =
+            (StubAccounts::start(up_to(20)).await, StubAccounts::start(up_to(0)).await);
+        first.distort(Some(Box::new(move |method, params, found| {
+            let old = (1..10).any(|height| params[0] == format!("{height:#x}"));
+            match (method, params[1] == true && old) {
+                ("eth_getBlockByNumber", true) if spoils => Ok(json!({"number": "0x1"})),
+                ("eth_getBlockByNumber", true) => Err((4444, "pruned history unavailable".into())),
+                _ => found,
+            }
+        })));
+        let few = index::account::SyncOptions { first_blocks: 3, ..options() };
+        let rig = Rig::start(&[first.url(), second.url()], few).await;
+        rig.until("filled down to what is there", |view| view.base() == 10).await;
+        second.show(up_to(20));
+        rig.whole_at(TIP).await;
+        assert_eq!(rig.walk(&format!("address/{HOT}/txs"), 50).await.0.len(), 89);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_longer_branch_from_far_below_is_taken_whole() {
     let chain = up_to(20);
     let node = StubAccounts::start(chain.clone()).await;
