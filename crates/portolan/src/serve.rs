@@ -48,27 +48,37 @@ pub(crate) fn run(
     let _log = log::start(&config.log);
     let services = Services::only(only)?;
     let idle = can_serve(&config, &services)?;
-    tell_start(file, &services);
+    let read = what_is_read(file);
+    tell_start(read.as_deref(), &services);
     idle.iter().for_each(Idle::tell);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let code = runtime.block_on(serve(file.map(Path::to_owned), config, services));
+    let code = runtime.block_on(serve(read, config, services));
     shut_down(runtime);
     code
 }
 
+/// The configuration file: the one that was named, or the default one if it is there.
+fn what_is_read(named: Option<&Path>) -> Option<PathBuf> {
+    let there = || Some(Path::new(DEFAULT_FILE)).filter(|default| default.exists());
+    named.or_else(there).map(Path::to_owned)
+}
+
+/// The whole path of a file, for people.
+fn whole(path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    path.display().to_string()
+}
+
 /// The first line of the log: which program this is, and what it was told.
-fn tell_start(file: Option<&Path>, services: &Services) {
-    let read = file.unwrap_or(Path::new(DEFAULT_FILE));
-    // The default file need not be there; one that was named was read.
-    let read = read.exists().then(|| std::path::absolute(read).unwrap_or_else(|_| read.to_owned()));
-    let configuration = read.map_or("none".to_owned(), |path| path.display().to_string());
+fn tell_start(read: Option<&Path>, services: &Services) {
+    let configuration = read.map_or("none".to_owned(), whole);
     let services = services.names();
     let version = env!("CARGO_PKG_VERSION");
     tracing::info!(version, configuration, services, "Portolan starts");
 }
 
 async fn serve(
-    file: Option<PathBuf>,
+    mut read: Option<PathBuf>,
     config: Config,
     services: Services,
 ) -> Result<ExitCode, Failure> {
@@ -79,7 +89,11 @@ async fn serve(
     loop {
         tokio::select! {
             signal = signals.next() => match signal {
-                Signal::Reload => reload(&mut server, file.as_deref()).await,
+                Signal::Reload => {
+                    // One that is there by now is read from now on.
+                    read = read.or_else(|| what_is_read(None));
+                    reload(&mut server, read.as_deref()).await;
+                }
                 Signal::End => return Ok(end(server, signals, grace).await),
             },
             _ = again.tick() => server.try_again().await,
@@ -88,7 +102,13 @@ async fn serve(
 }
 
 async fn reload(server: &mut Server, file: Option<&Path>) {
-    let read = || Ok::<_, Failure>(Config::load(file, variables()?)?);
+    let read = || {
+        // Without a file all would be at its default, which nobody means who had one.
+        if let Some(gone) = file.filter(|file| matches!(file.try_exists(), Ok(false))) {
+            return Err(Failure::new(format!("the configuration {} is gone", whole(gone))));
+        }
+        Ok::<_, Failure>(Config::load(file, variables()?)?)
+    };
     let taken = match read() {
         Ok(config) => server.reload(config).await,
         Err(failure) => Err(failure),

@@ -31,7 +31,6 @@ const SPOILT: Duration = Duration::from_secs(30);
 /// What follows the tip.
 pub(super) struct Sync {
     pub(super) index: Arc<Index>,
-    nodes: Nodes,
     /// The pool's counts were asked for once.
     passed: bool,
     pool_looked: Option<Instant>,
@@ -63,7 +62,6 @@ impl Index {
         }
         let sync = Sync {
             index: Arc::clone(&index),
-            nodes: Nodes::new(Arc::clone(&index.pool)),
             passed: false,
             pool_looked: None,
             last_final: None,

@@ -49,6 +49,31 @@ fn a_network_that_does_not_fit_the_index_is_refused_and_nothing_of_its_file_is_t
 }
 
 #[test]
+fn a_configuration_that_is_gone_is_told_as_gone_and_what_runs_goes_on() {
+    let stage = Stage::new();
+    let file = stage.folder.path().join("portolan.toml");
+    let default = || stage.folder.command(&["serve"]);
+    let named = || stage.folder.command(&["-c", "portolan.toml", "serve"]);
+    for start in [&default as &dyn Fn() -> std::process::Command, &named] {
+        stage.configure("regtest", "");
+        let mut serving = stage.folder.start_command(start());
+        stage.in_sync(&serving);
+        std::fs::remove_file(&file).unwrap();
+        let log = hang_up(&serving, KEPT, 1);
+        assert!(log.contains(&format!("{} is gone", file.display())), "{log}");
+        assert!(!log.contains("no chain"), "{log}");
+        assert_eq!(rate(&stage, &serving), "5");
+        stage.in_sync(&serving);
+        // It may come back.
+        stage.configure("regtest", FAST);
+        hang_up(&serving, TAKEN, 1);
+        assert_eq!(rate(&stage, &serving), "77");
+        serving.signal("TERM");
+        assert!(serving.wait().success());
+    }
+}
+
+#[test]
 fn an_index_that_was_dropped_is_closed_and_can_be_had_again() {
     let stage = Stage::new();
     let mut serving = stage.serve();
