@@ -19,9 +19,6 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::{demo, serve};
 
-/// The exit code for words that make no sense.
-const USAGE: u8 = 2;
-
 /// Runs the program with these arguments, the first being its name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
@@ -36,7 +33,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             report(&failure.to_string(), cli.json);
-            ExitCode::FAILURE
+            failure.code()
         }
     }
 }
@@ -104,7 +101,7 @@ fn misunderstood(error: &clap::Error, json: bool) -> ExitCode {
         let line = text.lines().next().unwrap_or_default();
         print_error(line.trim_start_matches("error: "));
     }
-    ExitCode::from(USAGE)
+    Failure::misunderstood(text).code()
 }
 
 fn report(text: &str, json: bool) {

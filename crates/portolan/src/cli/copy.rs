@@ -49,7 +49,7 @@ fn open(
         password_file.or_else(|| own.and_then(|store| store.accounts_password_file.as_deref()));
     let ca = ca.or_else(|| own.and_then(|store| store.accounts_ca.as_deref()));
     let address = PostgresAddress::new(place, password_file, ca)
-        .map_err(|error| Failure::new(format!("{option} {error}")))?;
+        .map_err(|error| Failure::misunderstood(format!("{option} {error}")))?;
     Ok(Storage::postgres(&config.store.dir, address)?)
 }
 

@@ -24,6 +24,7 @@ use node::Pool;
 use serde::Serialize;
 
 use super::IndexCommand;
+use super::methods::known;
 use super::output::Output;
 use crate::config::{Config, Served};
 use crate::failure::Failure;
@@ -48,7 +49,8 @@ pub(crate) fn run(
 
 /// A configured chain that this version keeps an index of.
 fn served(config: &Config, slug: &str) -> Result<Served, Failure> {
-    let served = config.served().into_iter().find(|served| served.chain.slug == slug);
+    let chain = known(slug)?;
+    let served = config.served().into_iter().find(|served| served.chain == chain);
     let served = served.ok_or_else(|| {
         Failure::new(format!("chain.{slug} is not configured: give [chain.{slug}]"))
     })?;

@@ -18,17 +18,17 @@ pub(crate) fn run(
     command: &KeyCommand,
     output: Output,
 ) -> Result<(), Failure> {
+    // What makes no sense makes no store.
+    known(config, command)?;
+    let (options, overlap) = (options(command)?, overlap(command)?);
     let opened = open(config, whereabouts)?;
     let admin = &opened.admin;
     let changed = match command {
         KeyCommand::Add { account, .. } => {
-            known(config, command)?;
-            let made = opened.changed(admin.add_key(account, options(command)?)?);
+            let made = opened.changed(admin.add_key(account, options)?);
             return Ok(output.print(&made, new)?);
         }
-        KeyCommand::Rotate { key_id, overlap } => {
-            let overlap = time::span(overlap).map_err(Failure::new)?;
-            let overlap = Duration::try_from(overlap)?;
+        KeyCommand::Rotate { key_id, .. } => {
             let made = opened.changed(admin.rotate(key_id, overlap)?);
             return Ok(output.print(&made, new)?);
         }
@@ -48,7 +48,7 @@ fn known(config: &Config, command: &KeyCommand) -> Result<(), Failure> {
     let KeyCommand::Add { chains, methods, .. } = command else { return Ok(()) };
     if let Some(slug) = chains.iter().find(|slug| chain::find(slug).is_none()) {
         let slugs = chain::ALL.iter().map(|chain| chain.slug);
-        return Err(Failure::new(format!("--chains: {}", nearest("chain", slug, slugs))));
+        return Err(Failure::misunderstood(format!("--chains: {}", nearest("chain", slug, slugs))));
     }
     let in_scope = |slug: &str| chains.is_empty() || chains.iter().any(|one| one == slug);
     let all = chain::ALL.iter().filter(|chain| in_scope(chain.slug));
@@ -56,9 +56,19 @@ fn known(config: &Config, command: &KeyCommand) -> Result<(), Failure> {
     let extra = config.chain.iter().filter(|(slug, _)| in_scope(slug));
     names.extend(extra.flat_map(|(_, chain)| chain.extra_methods.iter().map(String::as_str)));
     match methods.iter().find(|method| !names.contains(&method.as_str())) {
-        Some(odd) => Err(Failure::new(format!("--methods: {}", nearest("method", odd, names)))),
+        Some(odd) => {
+            let text = format!("--methods: {}", nearest("method", odd, names));
+            Err(Failure::misunderstood(text))
+        }
         None => Ok(()),
     }
+}
+
+/// How long the old key works on after `key rotate`.
+fn overlap(command: &KeyCommand) -> Result<Duration, Failure> {
+    let KeyCommand::Rotate { overlap, .. } = command else { return Ok(Duration::ZERO) };
+    let overlap = time::span(overlap).map_err(Failure::misunderstood)?;
+    Duration::try_from(overlap).map_err(|error| Failure::misunderstood(error.to_string()))
 }
 
 /// What `key add` asks for.
@@ -87,10 +97,10 @@ fn options(command: &KeyCommand) -> Result<KeyOptions, Failure> {
 
 /// The moment in the store's own type.
 pub(crate) fn utc(moment: Result<Timestamp, String>) -> Result<Utc, Failure> {
-    let secs = moment.map_err(Failure::new)?.as_second();
+    let secs = moment.map_err(Failure::misunderstood)?.as_second();
     u64::try_from(secs)
         .map(Utc::from_secs)
-        .map_err(|_| Failure::new("times before 1970 are not known"))
+        .map_err(|_| Failure::misunderstood("times before 1970 are not known"))
 }
 
 fn new(made: &Changed<NewKeyView>) -> String {

@@ -2,10 +2,11 @@
 //!
 //! Invariant: a page says what `--help` says, since both are made of the same words.
 
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use serde::Serialize;
 
@@ -41,23 +42,49 @@ pub(crate) fn run(
 fn write_all(folder: &Path, output: Output) -> Result<(), Failure> {
     let failed = |error| Failure::new(format!("{}: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(failed)?;
-    clap_mangen::generate_to(Cli::command(), folder).map_err(failed)?;
+    write(&whole(), folder).map_err(failed)?;
     let written = Written { folder: folder.display().to_string() };
     output.print(&written, |written| format!("The pages are in {}.", written.folder))?;
     Ok(())
 }
 
-fn page(words: &[String]) -> Result<String, Failure> {
-    let mut command = Cli::command().disable_help_subcommand(true);
-    // Gives commands their whole names and the options that stand anywhere.
-    command.build();
-    for word in words {
-        let names: Vec<String> =
-            command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
-        let unknown = || Failure::new(nearest("command", word, names.iter().map(String::as_str)));
-        command = command.find_subcommand(word).ok_or_else(unknown)?.clone();
+/// Writes the page of a command and those of its own commands.
+fn write(command: &Command, folder: &Path) -> io::Result<()> {
+    for inner in command.get_subcommands() {
+        write(inner, folder)?;
     }
+    std::fs::write(folder.join(man(command).get_filename()), text(command)?)
+}
+
+fn page(words: &[String]) -> Result<String, Failure> {
+    let mut command = &whole();
+    for word in words {
+        let names = command.get_subcommands().map(Command::get_name);
+        let unknown = || Failure::misunderstood(nearest("command", word, names));
+        command = command.find_subcommand(word).ok_or_else(unknown)?;
+    }
+    Ok(text(command)?)
+}
+
+/// The command line with whole names, and the options that stand anywhere at every command.
+fn whole() -> Command {
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    command
+}
+
+fn man(command: &Command) -> Man {
+    Man::new(command.clone())
+        .source(concat!("portolan ", env!("CARGO_PKG_VERSION")))
+        .manual("Portolan")
+}
+
+/// A page; examples stand as they are typed, in lines of their own.
+fn text(command: &Command) -> io::Result<String> {
     let mut page = Vec::new();
-    Man::new(command).render(&mut page)?;
-    String::from_utf8(page).map_err(|_| Failure::new("the page is no text"))
+    man(command).render(&mut page)?;
+    let page = String::from_utf8(page).map_err(io::Error::other)?;
+    Ok(page
+        .replace(".SH EXTRA\n", ".SH EXAMPLES\n.nf\n")
+        .replace(".SH VERSION\n", ".fi\n.SH VERSION\n"))
 }

@@ -106,9 +106,10 @@ pub(crate) fn run(config: &Config, slug: Option<&str>, output: Output) -> Result
     Ok(output.print(&all, |all| people(all))?)
 }
 
-fn known(slug: &str) -> Result<&'static Chain, Failure> {
+/// The chain of that name.
+pub(crate) fn known(slug: &str) -> Result<&'static Chain, Failure> {
     chain::find(slug).ok_or_else(|| {
-        Failure::new(nearest("chain", slug, chain::ALL.iter().map(|chain| chain.slug)))
+        Failure::misunderstood(nearest("chain", slug, chain::ALL.iter().map(|chain| chain.slug)))
     })
 }
 

@@ -139,13 +139,36 @@ fn misunderstood_words_are_code_2() {
         &["key", "cap", "key_1", "many"],
         &["serve", "--only", "lighthouse"],
         &["demo", "--gateway", "nowhere"],
+        &["manual", "nope"],
+        &["manual", "key", "nope"],
+        &["methods", "nope"],
+        &["methods", ""],
+        &["completions", "nope"],
+        &["index", "info", "nope"],
+        &["index", "verify", "BTC"],
+        &["index", "rebuild", ""],
+        &["index", "backup", "nope", "--to", "x"],
+        &["index", "export", "nope"],
+        &["index", "import", "nope"],
+        &["key", "add", "shop", "--chains", "nope"],
+        &["key", "add", "shop", "--chains", ""],
+        &["key", "add", "shop", "--methods", "nope"],
+        &["key", "add", "shop", "--methods", ""],
+        &["key", "add", "shop", "--networks", ""],
+        &["key", "add", "shop", "--expires", "soon"],
+        &["key", "add", "shop", "--expires", "1969-01-01"],
+        &["key", "rotate", "key_1", "--overlap", "soon"],
+        &["usage", "shop", "--since", "soon"],
+        &["store", "copy", "--from", "postgres://u:p@h/d", "--to", "x"],
     ] {
         let said = folder.run(words);
         assert_eq!((said.code, said.out.as_str()), (2, ""), "{words:?}: {said:?}");
+        assert!(!said.err.contains("\"\""), "a name that is missing is quoted: {said:?}");
         let said = folder.run(&[words, &["--json"]].concat());
         assert_eq!(said.code, 2);
         assert!(said.json()["error"].is_string());
     }
+    assert!(!folder.path().join("data").exists(), "a store was made for words without sense");
 }
 
 #[test]
@@ -218,7 +241,7 @@ fn methods_are_listed_as_the_configuration_offers_them() {
     let path = folder.run(&["methods", "xmr"]);
     assert!(path.out.contains("get_height") && path.out.contains("plain path"), "{}", path.out);
     let wrong = folder.run(&["methods", "BTC"]);
-    assert_eq!(wrong.code, 1);
+    assert_eq!(wrong.code, 2);
     assert!(wrong.err.contains("the nearest known one is \"btc\""), "{}", wrong.err);
 }
 
@@ -276,7 +299,7 @@ fn scopes_of_a_key_are_held_against_what_is_known() {
         (&["--chains", "btc", "--methods", "eth_call"], "unknown method \"eth_call\""),
     ] {
         let refused = add(words);
-        assert_eq!(refused.code, 1, "{words:?}: {refused:?}");
+        assert_eq!(refused.code, 2, "{words:?}: {refused:?}");
         assert!(refused.err.contains(told), "{words:?}: {}", refused.err);
     }
     assert_eq!(add(&["--methods", "uptime,eth_call"]).code, 0);

@@ -61,6 +61,14 @@ fn every_command_has_a_manual_page() {
     let page = |name: &str| fs::read_to_string(folder.path().join("man").join(name)).unwrap();
     assert!(page("portolan.1").contains("portolan\\-serve(1)"));
     assert!(page("portolan-key-add.1").contains("\\-\\-daily\\-cap"));
+    let version = env!("CARGO_PKG_VERSION");
+    for file in fs::read_dir(folder.path().join("man")).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let title = name.trim_end_matches(".1");
+        let head = format!(".TH {title} 1  \"portolan {version}\" Portolan\n");
+        assert!(page(&name).contains(&head), "{name}: {}", page(&name));
+    }
+    assert_eq!(folder.run(&["manual", "key", "add"]).out, page("portolan-key-add.1"));
     for words in [&["manual"][..], &["manual", "key", "add"]] {
         let said = folder.run(words);
         assert!(said.code == 0 && said.out.contains(".TH portolan"), "{said:?}");
@@ -68,11 +76,16 @@ fn every_command_has_a_manual_page() {
         let words = ["--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", "page"];
         if let Some(output) = self::said("man", &words, folder.path()) {
             assert_done(&output);
+            let shown = ["-E", "UTF-8", "-l", "page"];
+            let shown = self::said("man", &shown, folder.path()).unwrap();
+            let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+            let example = ["portolan -c portolan.toml serve", "--methods getblockcount,sendraw"];
+            assert!(example.iter().any(|line| shown.contains(line)), "{shown}");
             assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
         }
     }
     let said = folder.run(&["manual", "kye"]);
-    assert!(said.code == 1 && said.err.contains("nearest known one is \"key\""), "{said:?}");
+    assert!(said.code == 2 && said.err.contains("nearest known one is \"key\""), "{said:?}");
 }
 
 #[test]

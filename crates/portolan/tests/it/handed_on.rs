@@ -202,7 +202,7 @@ fn an_import_takes_the_place_of_an_index_only_where_it_is_told_to() {
     let mut serving = stage.serve();
     let stream = export(&stage.folder, "btc");
     let said = stage.folder.run(&["index", "export", "btc", "--json"]);
-    assert!(said.code == 1 && said.json()["error"].is_string(), "{said:?}");
+    assert!(said.code == 2 && said.json()["error"].is_string(), "{said:?}");
     assert_eq!(taken(&import(&stage.folder, &stream, &["btc"]))["in_place"], true);
     let text = refused(&import(&stage.folder, &stream, &["btc"]));
     assert!(text.contains("--replace"), "{text}");

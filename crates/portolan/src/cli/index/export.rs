@@ -22,11 +22,11 @@ pub(super) fn export(config: &Config, slug: &str, output: Output) -> Result<Exit
     if output.json {
         let text = "the stream takes standard output, so there is no --json; what it is of is in \
                     its manifest.json";
-        return Err(Failure::new(text));
+        return Err(Failure::misunderstood(text));
     }
     if io::stdout().is_terminal() {
         let text = format!("standard output is a terminal: portolan index export {slug} > FILE");
-        return Err(Failure::new(text));
+        return Err(Failure::misunderstood(text));
     }
     let served = served(config, slug)?;
     // On the disk of the index, where a copy is hard links.

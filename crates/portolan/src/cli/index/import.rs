@@ -45,7 +45,7 @@ pub(super) fn import(
 ) -> Result<ExitCode, Failure> {
     if io::stdin().is_terminal() {
         let text = format!("standard input is a terminal: portolan index import {slug} < FILE");
-        return Err(Failure::new(text));
+        return Err(Failure::misunderstood(text));
     }
     let served = served(config, slug)?;
     let store = std::path::absolute(&config.store.dir)?;
