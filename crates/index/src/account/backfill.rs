@@ -90,6 +90,10 @@ async fn step(index: &Arc<Index>, pruned: &mut Aside) -> Result<(), Pause> {
             return add(index, blocks).await;
         }
         match error {
+            // It may come to them yet.
+            Some(error @ UpstreamError::NotThere) if is_below(&node, base.height) => {
+                trouble = Some(error.to_string());
+            }
             // A block below one that exists exists: who does not know it has pruned it.
             Some(UpstreamError::Pruned | UpstreamError::NotThere) => {
                 let chain = index.chain().slug;
@@ -102,6 +106,11 @@ async fn step(index: &Arc<Index>, pruned: &mut Aside) -> Result<(), Pause> {
         tried.add(&node);
     }
     Err(trouble.map_or(Pause::Idle, Pause::Trouble))
+}
+
+/// Whether a node is not known to have come as far.
+fn is_below(node: &Node, height: u32) -> bool {
+    node.height().is_none_or(|best| best < u64::from(height))
 }
 
 /// A node's blocks of those heights, the highest first, and why there are no more.
