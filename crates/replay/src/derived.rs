@@ -1,9 +1,11 @@
 //! Calls of monerod that were not recorded and whose answers follow from what was: ranges of headers, blocks
-//! by their hashes, any transactions together, many blocks at once.
+//! by their hashes, any transactions or outputs together, many blocks at once.
 //!
 //! A recording has each block and each transaction; how they are asked for together is endless.
 //! Invariant: what is told of a block or a transaction is what the node said of it in this phase,
 //! or before where that still holds.
+
+mod outs;
 
 use std::collections::HashMap;
 
@@ -23,6 +25,7 @@ pub(crate) struct Derived {
     blocks: Vec<Block>,
     heights: HashMap<String, usize>,
     transactions: HashMap<String, Transaction>,
+    outs: outs::Outs,
 }
 
 #[derive(Debug)]
@@ -104,7 +107,7 @@ impl Derived {
         let mut count = None;
         for phase in phases {
             for line in recording.lines().iter().filter(|line| line.phase == *phase) {
-                let (Asked::Call { path, method, .. }, Said::Result(result)) =
+                let (Asked::Call { path, method, params }, Said::Result(result)) =
                     (line.asked, line.said)
                 else {
                     continue;
@@ -118,6 +121,10 @@ impl Derived {
                         }
                     }
                     ("/get_transactions", "") => derived.add_transactions(result),
+                    // Outputs have other places once blocks were taken back.
+                    ("/get_outs", "") if phases.first() == Some(phase) => {
+                        derived.outs.add(recording.text(params), result);
+                    }
                     _ => {}
                 }
             }
@@ -175,6 +182,7 @@ impl Derived {
                 )))
             }
             "/get_transactions" => self.get_transactions(params).map(Ok),
+            "/get_outs" => self.outs.answer(params).map(Ok),
             _ => None,
         }
     }

@@ -53,7 +53,8 @@ const PATHS: [&str; 16] = [
 ];
 
 /// Calls whose answers follow from others.
-const DERIVED: [&str; 3] = ["get_block", "get_block_headers_range", "/get_transactions"];
+const DERIVED: [&str; 4] =
+    ["get_block", "get_block_headers_range", "/get_transactions", "/get_outs"];
 
 /// Answers a request, of any verb.
 pub(crate) fn answer(player: &Player, request: &Request) -> Reply {
