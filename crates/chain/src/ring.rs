@@ -20,7 +20,7 @@ mod varint;
 
 pub use crate::utxo::{DecodeError, Problem};
 pub use address::{Address, AddressKind, BadAddress};
-pub use block::{Block, BlockHeader};
+pub use block::{Block, BlockHeader, LAST_VERSION};
 pub use bytes32::{Hash, Key};
 pub use extra::{Extra, PaymentId};
 pub use rct::{EncryptedAmount, Rct, RctKind};

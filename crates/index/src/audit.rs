@@ -1,4 +1,4 @@
-//! How far an audit is.
+//! How far an audit is, and what reading every block again found.
 //!
 //! Leaves what has to hold to each family's `verify`, what is wrong to `faults`.
 
@@ -11,4 +11,19 @@ pub struct Progress {
     pub done: u64,
     /// How much there is, where it is known.
     pub total: Option<u64>,
+}
+
+/// What reading every block of a node again found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Again {
+    /// Blocks that were read.
+    pub blocks: u64,
+    /// Their transactions.
+    pub transactions: u64,
+    /// Blocks that the node did not give.
+    pub not_compared: u64,
+    /// The first 100 differences.
+    pub faults: Vec<String>,
+    /// All differences.
+    pub fault_count: u64,
 }

@@ -26,7 +26,7 @@ mod sync;
 pub mod utxo;
 
 pub use at_rest::AtRest;
-pub use audit::Progress;
+pub use audit::{Again, Progress};
 pub use chain_index::ChainIndex;
 pub use db::Memory;
 pub use error::{IndexError, ReadError, Tier};

@@ -29,7 +29,7 @@ pub use crate::identity::Identity;
 pub use crate::row_difference::RowDifference;
 pub use crate::sync::SyncOptions;
 pub use block_row::BlockRow;
-pub use decoded::RawBlock;
+pub use decoded::{RawBlock, Told};
 pub use facts::NodeFacts;
 pub use family::Index;
 pub use mempool::Mempool;

@@ -50,7 +50,7 @@ pub use script_id::HashKey;
 pub use store::Store;
 pub use tip::Tip;
 pub use upstream::ValuePool;
-pub use verify::{Again, Agreement, Verdict};
+pub use verify::{Agreement, Verdict};
 pub use view::{
     AddressTotals, History, InputView, LIST_OUTPUTS, Place, TransactionView, Unconfirmed,
     UnspentList, UnspentOutput, View,

@@ -9,6 +9,10 @@ use super::tree_hash::tree_hash;
 use super::varint;
 use crate::utxo::{ByteReader, DecodeError, Problem};
 
+/// The last version of the protocol of which everything is known here. What is not known in a block
+/// of it or an earlier one is no block. Source: monero, src/hardforks/hardforks.cpp.
+pub const LAST_VERSION: u8 = 16;
+
 /// A block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block<'a> {
@@ -80,6 +84,12 @@ impl<'a> Block<'a> {
         let transactions = transactions?;
         reader.end()?;
         Ok(Block { header, coinbase, transactions, raw, header_end })
+    }
+
+    /// The version of the protocol by whose rules a block was made, from its first bytes; that stands
+    /// there in every version.
+    pub fn version_of(raw: &[u8]) -> Option<u8> {
+        read_version(&mut ByteReader::new(raw)).ok()
     }
 
     /// All bytes as they were read.

@@ -129,7 +129,7 @@ impl<'a> Search<'a> {
         let amount = match self.transaction.ring_ct {
             _ if self.transaction.has_public_amounts() => Some(output.amount),
             RingCt::Known(rct) => amount::open(&rct, index, &scalar),
-            RingCt::Absent | RingCt::Null | RingCt::Opaque(_) => None,
+            RingCt::Absent | RingCt::Null | RingCt::Opaque(_) | RingCt::Unread => None,
         };
         match (self.kind, amount) {
             (KeyKind::Transaction, None) => None,

@@ -2,16 +2,20 @@
 //!
 //! Source: monero, src/cryptonote_basic/cryptonote_basic.h. Invariant: a transaction that was read
 //! whole has exactly the bytes that it was read from; its hash is `None` where those bytes do not
-//! suffice for it, never a wrong one.
+//! suffice for it, never a wrong one. What a later version of the protocol brought may be unknown
+//! here: [`RingCt::Opaque`] and [`RingCt::Unread`] say how far such a transaction was read.
 
 mod digest;
+mod parts;
 mod prefix;
 
-use super::bytes32::{Hash, Key};
+use super::bytes32::Hash;
 use super::extra::Extra;
 use super::proofs::{self, Shape};
 use super::rct::{Rct, RctKind};
 use crate::utxo::{ByteReader, DecodeError};
+
+pub use parts::{Input, Output};
 
 /// A transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,38 +39,8 @@ pub struct Transaction<'a> {
     is_whole: bool,
     /// How many amounts its joined range proofs have room for.
     room: Option<u64>,
-}
-
-/// An input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// New coins and fees, for whoever made the block.
-    Coinbase {
-        /// The block's height.
-        height: u64,
-    },
-    /// One of several outputs.
-    Key {
-        /// The amount of each of those outputs; 0 where they are of RingCT, or of amount 0.
-        amount: u64,
-        /// The outputs by their index among all of that amount on the chain, ascending. On the
-        /// chain there are the differences.
-        ring: Vec<u64>,
-        /// What keeps the output from being spent again.
-        key_image: Key,
-    },
-}
-
-/// An output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Output {
-    /// The amount in the smallest unit where it is public; 0 where it is hidden.
-    pub amount: u64,
-    /// The one-time public key.
-    pub key: Key,
-    /// A byte by which a wallet sees that an output is not its own. There are such since version
-    /// 15 of the protocol.
-    pub view_tag: Option<u8>,
+    /// How many inputs and outputs it says that it has.
+    counts: [Option<usize>; 2],
 }
 
 /// What a transaction says of its hidden amounts.
@@ -80,6 +54,9 @@ pub enum RingCt<'a> {
     Known(Rct<'a>),
     /// A later type. Only inputs and outputs are known, neither fee nor hash.
     Opaque(u8),
+    /// Something before it is of a kind that is not known: there are the inputs and outputs in front
+    /// of that, and nothing else.
+    Unread,
 }
 
 impl<'a> Transaction<'a> {
@@ -101,6 +78,41 @@ impl<'a> Transaction<'a> {
         Transaction::alone(raw, false)
     }
 
+    /// Reads what can be read of a transaction of a later version of the protocol than
+    /// [`LAST_VERSION`](super::LAST_VERSION): up to the first thing that is not known here, see
+    /// [`RingCt::Unread`].
+    ///
+    /// # Errors
+    /// Bytes that do not even have a version, or an earlier one than there is.
+    pub fn decode_later(raw: &'a [u8]) -> Result<Transaction<'a>, DecodeError> {
+        if let Ok(known) = Transaction::decode(raw) {
+            return Ok(known);
+        }
+        let mut reader = ByteReader::new(raw);
+        let mut transaction = Transaction::empty();
+        let read = prefix::read(&mut reader, &mut transaction);
+        if let (0, Err(error)) = (transaction.version, read) {
+            return Err(error);
+        }
+        Ok(Transaction { raw, extra: &[], ring_ct: RingCt::Unread, ..transaction })
+    }
+
+    fn empty() -> Transaction<'a> {
+        Transaction {
+            version: 0,
+            unlock_time: 0,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            extra: &[],
+            ring_ct: RingCt::Absent,
+            raw: &[],
+            ends: (0, 0),
+            is_whole: false,
+            room: None,
+            counts: [None, None],
+        }
+    }
+
     fn alone(raw: &'a [u8], whole: bool) -> Result<Transaction<'a>, DecodeError> {
         let mut reader = ByteReader::new(raw);
         let transaction = Transaction::read(&mut reader, whole)?;
@@ -114,7 +126,8 @@ impl<'a> Transaction<'a> {
         whole: bool,
     ) -> Result<Transaction<'a>, DecodeError> {
         let start = reader.offset();
-        let mut transaction = prefix::read(reader)?;
+        let mut transaction = Transaction::empty();
+        prefix::read(reader, &mut transaction)?;
         let (inputs, outputs) = (transaction.inputs.len(), transaction.outputs.len());
         transaction.ends.0 = reader.offset() - start;
         transaction.ring_ct = match transaction.version {
@@ -135,7 +148,7 @@ impl<'a> Transaction<'a> {
             (true, RingCt::Known(rct)) => {
                 transaction.room = proofs::skip(reader, rct.kind, transaction.shape())?;
             }
-            (_, RingCt::Null) | (false, _) => {}
+            (_, RingCt::Null | RingCt::Unread) | (false, _) => {}
         }
         transaction.raw = reader.since(start);
         Ok(transaction)
@@ -164,11 +177,11 @@ impl<'a> Transaction<'a> {
         self.raw
     }
 
-    /// The bytes without proofs and signatures: what [`Transaction::decode_pruned`] reads. Of an
-    /// opaque transaction all bytes.
+    /// The bytes without proofs and signatures: what [`Transaction::decode_pruned`] reads. Of a
+    /// transaction that is not known to its end all bytes.
     pub fn pruned(&self) -> &'a [u8] {
         match self.ring_ct {
-            RingCt::Opaque(_) => self.raw,
+            RingCt::Opaque(_) | RingCt::Unread => self.raw,
             _ => &self.raw[..self.ends.1],
         }
     }
@@ -180,16 +193,32 @@ impl<'a> Transaction<'a> {
 
     /// Whether the only input makes new coins.
     pub fn is_coinbase(&self) -> bool {
-        matches!(self.inputs[..], [Input::Coinbase { .. }])
+        self.counts[0] == Some(1) && matches!(self.inputs[..], [Input::Coinbase { .. }])
     }
 
-    /// The number of the RingCT type; 0 in version 1.
-    pub fn rct_type(&self) -> u8 {
-        match self.ring_ct {
+    /// Whether all of it is known; of what is not, neither hash nor fee can be worked out.
+    pub fn is_known(&self) -> bool {
+        !matches!(self.ring_ct, RingCt::Opaque(_) | RingCt::Unread)
+    }
+
+    /// How many inputs it has; `None` where that was not read.
+    pub fn input_count(&self) -> Option<usize> {
+        self.counts[0]
+    }
+
+    /// How many outputs it has; `None` where that was not read.
+    pub fn output_count(&self) -> Option<usize> {
+        self.counts[1]
+    }
+
+    /// The number of the RingCT type; 0 in version 1, `None` where it was not read.
+    pub fn rct_type(&self) -> Option<u8> {
+        Some(match self.ring_ct {
             RingCt::Absent | RingCt::Null => 0,
             RingCt::Known(rct) => rct.kind as u8,
             RingCt::Opaque(number) => number,
-        }
+            RingCt::Unread => return None,
+        })
     }
 
     /// How many members the ring of the first input has; `None` for a coinbase.
@@ -200,8 +229,8 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// The fee in the smallest unit; `None` for a coinbase, for an opaque transaction, and where
-    /// the outputs of version 1 are more than the inputs.
+    /// The fee in the smallest unit; `None` for a coinbase, for a transaction that is not known to
+    /// its end, and where the outputs of version 1 are more than the inputs.
     pub fn fee(&self) -> Option<u64> {
         match self.ring_ct {
             _ if self.is_coinbase() => None,
@@ -211,11 +240,11 @@ impl<'a> Transaction<'a> {
                     self.inputs.iter().map(|input| u128::from(input.amount())).sum();
                 brought.checked_sub(self.visible_out()).and_then(|fee| u64::try_from(fee).ok())
             }
-            RingCt::Null | RingCt::Opaque(_) => None,
+            RingCt::Null | RingCt::Opaque(_) | RingCt::Unread => None,
         }
     }
 
-    /// The sum of the public amounts of the outputs.
+    /// The sum of the public amounts of the outputs that were read.
     pub fn visible_out(&self) -> u128 {
         self.outputs.iter().map(|output| u128::from(output.amount)).sum()
     }
@@ -239,7 +268,7 @@ impl<'a> Transaction<'a> {
             RingCt::Known(rct) if self.is_whole => {
                 Some(size + self.room.map_or(0, |room| proofs::clawback(rct.kind, room)))
             }
-            RingCt::Known(_) | RingCt::Opaque(_) => None,
+            RingCt::Known(_) | RingCt::Opaque(_) | RingCt::Unread => None,
         }
     }
 
@@ -258,24 +287,6 @@ impl<'a> Transaction<'a> {
     /// are none or they are missing.
     pub fn proofs_hash(&self) -> Option<Hash> {
         digest::proofs_hash(self)
-    }
-}
-
-impl Input {
-    /// The outputs of the ring by their index among those of the same amount; none for a coinbase.
-    pub fn ring(&self) -> &[u64] {
-        match self {
-            Input::Key { ring, .. } => ring,
-            Input::Coinbase { .. } => &[],
-        }
-    }
-
-    /// The public amount that it brings; 0 for a coinbase.
-    pub fn amount(&self) -> u64 {
-        match self {
-            Input::Key { amount, .. } => *amount,
-            Input::Coinbase { .. } => 0,
-        }
     }
 }
 

@@ -131,6 +131,10 @@ fn every_recorded_transaction_is_as_the_node_shows_it() {
     assert!(kinds[0] >= 19 && kinds[1] >= 170 && kinds[2] > 0, "{kinds:?}");
 }
 
+fn rct_type(transaction: &Transaction<'_>) -> u64 {
+    transaction.rct_type().unwrap().into()
+}
+
 fn check_json(transaction: &Transaction<'_>, json: &Value) {
     assert_eq!(u64::from(transaction.version), json["version"].as_u64().unwrap());
     assert_eq!(transaction.unlock_time, json["unlock_time"].as_u64().unwrap());
@@ -165,7 +169,7 @@ fn check_json(transaction: &Transaction<'_>, json: &Value) {
         assert_eq!(*key, output.key.to_string());
     }
     let signature = &json["rct_signatures"];
-    assert_eq!(signature["type"].as_u64().unwrap_or(0), u64::from(transaction.rct_type()));
+    assert_eq!(signature["type"].as_u64().unwrap_or(0), rct_type(transaction));
     if let RingCt::Known(rct) = transaction.ring_ct {
         assert_eq!(signature["txnFee"], rct.fee);
         assert_eq!(transaction.fee(), Some(rct.fee));
@@ -196,7 +200,7 @@ fn facts_of_recorded_transactions_are_as_expected() {
 fn check_fact(transaction: &Transaction<'_>, fact: &Value) {
     assert_eq!(transaction.size() as u64, fact["size"].as_u64().unwrap());
     assert_eq!(u64::from(transaction.version), fact["version"].as_u64().unwrap());
-    assert_eq!(u64::from(transaction.rct_type()), fact["rct_type"].as_u64().unwrap());
+    assert_eq!(rct_type(transaction), fact["rct_type"].as_u64().unwrap());
     assert_eq!(fact["fee"].as_str(), transaction.fee().map(|fee| fee.to_string()).as_deref());
     if let Some(extra) = fact["extra"].as_str() {
         assert_eq!(const_hex::encode(transaction.extra), extra);
@@ -229,7 +233,7 @@ fn public_transactions_of_the_main_network_have_their_hashes() {
         let nonce = extra.nonce.map(const_hex::encode);
         assert_eq!(fact["nonces"][0].as_str(), nonce.as_deref());
         assert!(extra.whole);
-        types.push((transaction.version, transaction.rct_type()));
+        types.push((transaction.version, rct_type(&transaction)));
     }
     assert_eq!(types, [(2, 0), (2, 5), (2, 6), (2, 5), (1, 0)]);
 }

@@ -18,6 +18,10 @@ fn touch(raw: &[u8]) {
             assert!(transaction.raw() == raw && transaction.pruned().len() <= raw.len());
         }
     }
+    if let Ok(transaction) = Transaction::decode_later(raw) {
+        walk(&transaction);
+        assert!(transaction.raw() == raw && transaction.pruned().len() <= raw.len());
+    }
     Extra::parse(raw).payment_id();
 }
 

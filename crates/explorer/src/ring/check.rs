@@ -35,8 +35,10 @@ pub struct OutputsCheck {
     pub matches: Vec<Match>,
     /// Sum of their amounts.
     pub total: Amount,
-    /// Outputs of the transaction in all.
-    pub output_count: usize,
+    /// Outputs of the transaction in all. Absent only while one waits that is of a kind that is not
+    /// known here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_count: Option<u64>,
     /// 0 while it waits.
     pub confirmations: u32,
     /// Height of its block; absent while it waits.
@@ -83,7 +85,7 @@ impl Check {
             kind: kind.as_str(),
             matches: answer.matches.iter().map(Match::of).collect(),
             total: Amount::of(answer.total),
-            output_count: transaction.outputs.len(),
+            output_count: found.record.output_count()?,
             confirmations,
             block_height,
         })

@@ -103,7 +103,7 @@ impl Found {
         let decoded = tx.record.decode()?;
         let (mut inputs, outputs) = (decoded.inputs.clone(), decoded.outputs.clone());
         inputs.retain(|input| matches!(input, ring::Input::Key { .. }));
-        for input in inputs.iter_mut().filter(|_| transaction::is_opaque(&decoded)) {
+        for input in inputs.iter_mut().filter(|_| !decoded.is_known()) {
             if let ring::Input::Key { ring, .. } = input {
                 ring.clear();
             }
@@ -156,7 +156,7 @@ impl Found {
     ) -> Result<(), Fail> {
         let decoded = self.tx.record.decode()?;
         let listed = transaction::listed(desk, &self.tx, &decoded);
-        let (input_count, output_count) = (decoded.inputs.len(), decoded.outputs.len());
+        let (input_count, output_count) = (decoded.input_count(), self.tx.record.output_count()?);
         put(out, &TransactionJson { listed, input_count, output_count, inputs, outputs });
         Ok(())
     }

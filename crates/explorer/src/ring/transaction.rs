@@ -25,10 +25,11 @@ pub struct Listed<'a> {
     pub coinbase: bool,
     /// 0 while it waits.
     pub confirmations: u32,
-    /// What its maker wrote into it, in hex.
-    pub extra: BytesHex<'a>,
-    /// What it pays to the miner. Absent on a coinbase, and where its ring signatures are of a type
-    /// that is not known here.
+    /// What its maker wrote into it, in hex. Absent where it is of a kind that is not known here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra: Option<BytesHex<'a>>,
+    /// What it pays to the miner. Absent on a coinbase, and where it or its ring signatures are of a
+    /// kind that is not known here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fee: Option<Amount>,
     /// Hash.
@@ -37,10 +38,12 @@ pub struct Listed<'a> {
     #[schemars(with = "Option<BytesHex<'a>>")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payment_id: Option<PaymentIdHex>,
-    /// Type of its ring signatures, 0 where it has none.
-    pub rct_type: u8,
-    /// Outputs that its first input hides among. Absent on a coinbase, and where its ring signatures
-    /// are of a type that is not known here.
+    /// Type of its ring signatures, 0 where it has none. Absent where it is of a kind that is not known
+    /// here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rct_type: Option<u8>,
+    /// Outputs that its first input hides among. Absent on a coinbase, and where it or its ring
+    /// signatures are of a kind that is not known here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring_size: Option<usize>,
     /// Bytes in all, proofs included.
@@ -49,7 +52,7 @@ pub struct Listed<'a> {
     pub time: u64,
     /// Version.
     pub version: u8,
-    /// What a coinbase pays out.
+    /// What a coinbase pays out. Absent where it is of a kind that is not known here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visible_out: Option<Amount>,
 }
@@ -61,15 +64,17 @@ pub struct TransactionJson<'a> {
     /// What a list shows of it too.
     #[serde(flatten)]
     pub listed: Listed<'a>,
-    /// Inputs in all, that of a coinbase included.
-    pub input_count: usize,
-    /// Outputs in all.
-    pub output_count: usize,
+    /// Inputs in all, that of a coinbase included. Absent where it is of a kind that is not known here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_count: Option<usize>,
+    /// Outputs in all. Absent only while one waits that is of a kind that is not known here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_count: Option<u64>,
     // These two are last: a long transaction is written up to here, and then item by item.
-    /// Inputs in order; empty on a coinbase.
+    /// Inputs in order; empty on a coinbase. Up to the first that is of a kind not known here.
     #[schemars(with = "Vec<Input>")]
     pub inputs: Inputs<'a>,
-    /// Outputs in order.
+    /// Outputs in order. Up to the first that is of a kind not known here.
     #[schemars(with = "Vec<Output>")]
     pub outputs: Outputs<'a>,
 }
@@ -103,8 +108,8 @@ pub struct Input {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<Amount>,
     // Last: a long ring is written member by member.
-    /// The outputs that it may spend, of which one is real, oldest first. Empty where ring
-    /// signatures are of a type that is not known here; while the transaction waits, members that a
+    /// The outputs that it may spend, of which one is real, oldest first. Empty where the transaction
+    /// or its ring signatures are of a kind that is not known here; while the transaction waits, members that a
     /// reorganisation took away are left out.
     pub ring: Vec<Member>,
 }
@@ -124,8 +129,9 @@ impl Input {
 pub struct Member {
     /// Height of its block.
     pub height: u32,
-    /// Its one-time key.
-    pub public_key: Hex32,
+    /// Its one-time key; absent where that output is of a kind that is not known here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub public_key: Option<Hex32>,
     /// The transaction that made it.
     pub tx_hash: Hex32,
 }
@@ -134,7 +140,7 @@ impl Member {
     pub(super) fn of(member: &RingMember) -> Member {
         Member {
             height: member.height,
-            public_key: member.public_key.into(),
+            public_key: member.public_key.map(Hex32::from),
             tx_hash: member.tx_hash.into(),
         }
     }
@@ -181,25 +187,20 @@ pub(super) fn listed<'a>(
         Place::Mempool { first_seen } => (None, 0, first_seen),
     };
     let is_coinbase = decoded.is_coinbase();
+    let is_read = decoded.ring_ct != RingCt::Unread;
     Listed {
         block_height,
         coinbase: is_coinbase,
         confirmations,
-        extra: BytesHex(decoded.extra),
+        extra: is_read.then_some(BytesHex(decoded.extra)),
         fee: decoded.fee().map(Amount::of),
         hash: tx.record.hash.into(),
         payment_id: decoded.parse_extra().payment_id().map(PaymentIdHex),
         rct_type: decoded.rct_type(),
-        ring_size: decoded.ring_size().filter(|_| !is_opaque(decoded)),
+        ring_size: decoded.ring_size().filter(|_| decoded.is_known()),
         size: tx.record.size,
         time,
         version: decoded.version,
-        visible_out: is_coinbase.then(|| Amount::of(decoded.visible_out())),
+        visible_out: (is_coinbase && is_read).then(|| Amount::of(decoded.visible_out())),
     }
-}
-
-/// Whether its ring signatures are of a type that is not known here: what its rings mean, nobody
-/// can tell then.
-pub(super) fn is_opaque(transaction: &Transaction<'_>) -> bool {
-    matches!(transaction.ring_ct, RingCt::Opaque(_))
 }

@@ -2,6 +2,7 @@
 //! nodes.
 
 mod forged;
+mod later;
 mod live;
 mod outage;
 mod outputs;
@@ -11,3 +12,4 @@ mod requests;
 mod rig;
 mod said;
 mod stub;
+mod walk;

@@ -3,13 +3,15 @@
 //! The chain is made before anything is measured: `RINGS_BLOCKS` blocks (1,000) of `RINGS_TXS`
 //! transactions (50), of two inputs and two outputs, the first of each block of 16 inputs, with
 //! rings of 16 members each. The node serves it over HTTP from this process, as monerod does by
-//! `get_blocks.bin`; `RINGS_FALLBACK` has it do without. `RINGS_DIR` is where the index is made.
-
-mod stub;
+//! `get_blocks.bin`; `RINGS_FALLBACK` has it do without. `RINGS_DIR` is where the index is made,
+//! `RINGS_INPUTS` and `RINGS_OUTPUTS` are how many each of the others has.
 
 #[path = "../../tests/it/ring/forge.rs"]
 #[allow(dead_code, clippy::unwrap_used, reason = "shared with tests, which use all of it")]
 mod forge;
+#[path = "../../tests/it/ring/stub.rs"]
+#[allow(dead_code, clippy::unwrap_used, reason = "shared with tests, which use all of it")]
+mod stub;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,6 +30,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Members of a ring, as the main network has it since 2022.
 const RING: u64 = 16;
+/// Blocks that the node gives at once, as monerod does.
+const SPAN: usize = 1000;
 /// Blocks before the first spends, so that there is something to hide among.
 const BEFORE: u64 = 200;
 
@@ -58,19 +62,31 @@ fn chain(blocks: u64, txs: u64) -> Forge {
         forge.mine(&[]);
     }
     let (mut outputs, mut images, mut seed) = (BEFORE, 1 << 20, 7);
+    let payments = number("RINGS_OUTPUTS", 2);
     for _ in 0..blocks {
         let mut drafts = Vec::new();
         for place in 0..txs {
-            let inputs = if place == 0 { 16 } else { 2 };
+            let inputs = if place == 0 { 16 } else { number("RINGS_INPUTS", 2) };
             let rings: Vec<Vec<u64>> = (0..inputs).map(|_| ring(&mut seed, outputs)).collect();
             let rings: Vec<&[u64]> = rings.iter().map(Vec::as_slice).collect();
-            drafts.push(Draft::hidden(&rings, images, 2));
+            drafts.push(Draft::hidden(&rings, images, payments));
             images += inputs;
         }
         forge.mine(&drafts);
-        outputs += 1 + 2 * txs;
+        outputs += 1 + payments * txs;
     }
     forge
+}
+
+/// Opens the index again, which writes all that is in memory, and tells what each table takes.
+fn tell_sizes(dir: &std::path::Path, count: u64) -> std::io::Result<()> {
+    let chain = chain::find("xmr").ok_or_else(|| failed("no such chain"))?;
+    let network = chain.network("regtest").ok_or_else(|| failed("no such network"))?;
+    let store = Store::open(dir, chain, network, &Memory::default()).map_err(failed)?;
+    for (table, bytes, _) in store.sizes() {
+        println!("{table}: {bytes} bytes, {:.1} a transaction", bytes as f64 / count as f64);
+    }
+    Ok(())
 }
 
 /// The index at the tip of the node.
@@ -125,8 +141,8 @@ fn main() -> std::io::Result<()> {
     let forge = chain(blocks, txs);
     let bytes: usize = forge.blocks.iter().map(index::ring::RawBlock::size).sum();
     let runtime = Runtime::new()?;
-    let spans = std::env::var_os("RINGS_FALLBACK").is_none();
-    let url = runtime.block_on(stub::serve(forge, spans))?;
+    let span = std::env::var_os("RINGS_FALLBACK").is_none().then_some(SPAN);
+    let url = runtime.block_on(stub::Stub::start(forge, span))?.url();
     let parent = std::env::var_os("RINGS_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
     let dir = tempfile::tempdir_in(parent)?;
     let (index, took) = runtime.block_on(load(&url, &dir.path().join("xmr")))?;
@@ -144,5 +160,6 @@ fn main() -> std::io::Result<()> {
         let of = |part: usize| times[(times.len() * part / 1000).min(times.len() - 1)];
         println!("/tx with {name}: median {:?}, p99 {:?}, most {:?}", of(500), of(990), of(1000));
     }
-    Ok(())
+    drop((view, index));
+    tell_sizes(&dir.path().join("xmr"), count)
 }

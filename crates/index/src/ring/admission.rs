@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use chain::ring::{Hash, Key};
+use chain::ring::{Hash, Key, LAST_VERSION};
 
 use super::decoded::{key_images, read};
 use super::hashes::find;
@@ -64,12 +64,14 @@ impl Admission {
         terms: Terms<'_>,
         raw: &[(Hash, Bytes)],
     ) -> Result<(), ReadError> {
+        let tip = terms.view.block(terms.view.height(), Tier::Any)?;
+        let is_later = tip.is_some_and(|block| block.version > LAST_VERSION);
         for (hash, bytes) in raw {
             if self.mempool.memory() >= terms.limit {
                 self.mempool.leave_beyond(*hash);
                 continue;
             }
-            let transaction = match read(bytes, hash) {
+            let transaction = match read(bytes, hash, is_later) {
                 Ok(transaction) => transaction,
                 Err(problem) => {
                     tracing::debug!("a waiting transaction is left out: {problem}");
@@ -82,7 +84,8 @@ impl Admission {
                 self.refused.insert(*hash);
                 continue;
             }
-            let record = TransactionRecord::of(&transaction, *hash);
+            let outputs = transaction.output_count().map(|count| count as u64);
+            let record = TransactionRecord::of(&transaction, *hash, outputs);
             let memory =
                 ENTRY_BYTES + record.body.len() as u64 + IMAGE_BYTES * key_images.len() as u64;
             let (record, first_seen) = (Arc::new(record), terms.first_seen);

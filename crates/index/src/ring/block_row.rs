@@ -5,6 +5,8 @@
 
 use chain::ring::Hash;
 
+use super::decoded::DecodedBlock;
+use super::outputs::Pool;
 use crate::row::{BadRow, RowReader, put_varint, u40};
 
 /// A block of the main chain without its transactions.
@@ -37,6 +39,26 @@ pub struct BlockRow {
 }
 
 impl BlockRow {
+    /// The row of a block, by the places that its first transaction and output have.
+    pub(crate) fn of(block: &DecodedBlock, first_txnum: u64, first_output: u64) -> BlockRow {
+        let outputs = block.transactions.iter().flat_map(|transaction| &transaction.outputs);
+        let hidden = outputs.filter(|(pool, _)| *pool == Pool::Hidden).count();
+        BlockRow {
+            height: block.height,
+            hash: block.hash,
+            time: block.header.timestamp,
+            size: block.size,
+            reward: block.reward,
+            first_txnum,
+            tx_count: block.transactions.len() as u32,
+            first_output,
+            output_count: hidden as u32,
+            version: block.header.major,
+            vote: block.header.minor,
+            nonce: block.header.nonce,
+        }
+    }
+
     /// Place of the first transaction of the block after it.
     pub(crate) fn next_txnum(&self) -> u64 {
         self.first_txnum + u64::from(self.tx_count)

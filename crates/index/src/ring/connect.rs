@@ -75,7 +75,7 @@ impl<'r, 'b> Changes<'r, 'b> {
                 let index = *count;
                 *count += 1;
                 let row = OutputRow { key: *key, txnum };
-                self.batch.put(pool.table(), &pool.key(index), &row.bytes());
+                row.write(|row| self.batch.put(pool.table(), &pool.key(index), row));
                 places.push(index);
             }
         }
@@ -83,20 +83,7 @@ impl<'r, 'b> Changes<'r, 'b> {
             let problem = "its outputs have other places at the node".into();
             return Err(IndexError::Block { height: block.height, problem });
         }
-        let row = BlockRow {
-            height: block.height,
-            hash: block.hash,
-            time: block.header.timestamp,
-            size: block.size,
-            reward: block.reward,
-            first_txnum,
-            tx_count: block.transactions.len() as u32,
-            first_output,
-            output_count: (next_output - first_output) as u32,
-            version: block.header.major,
-            vote: block.header.minor,
-            nonce: block.header.nonce,
-        };
+        let row = BlockRow::of(block, first_txnum, first_output);
         let height = block.height.to_be_bytes();
         self.batch.put(BLOCK_BY_HEIGHT, &height, &row.bytes());
         self.batch.put(HEIGHT_BY_HASH, &row.hash.0, &height);

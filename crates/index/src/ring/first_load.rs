@@ -191,8 +191,13 @@ async fn fetch(
     if first > last {
         return Ok(Vec::new());
     }
-    if let Some(blocks) = upstream::span(node, first).await? {
-        return Ok(blocks);
+    if let Some(mut blocks) = upstream::span(node, first).await? {
+        // Of a later version than is known here more has to be asked for.
+        let known = blocks.iter().take_while(|block| !block.is_later()).count();
+        if known > 0 {
+            blocks.truncate(known);
+            return Ok(blocks);
+        }
     }
     let last = last.min(first.saturating_add(BLOCKS - 1));
     let heights: Vec<u32> = (first..=last).collect();

@@ -2,7 +2,8 @@
 //!
 //! Source: monero, src/blockchain_db/blockchain_db.cpp, `add_transaction`: outputs are counted by
 //! their amounts; all whose amounts are hidden, and those of coinbases of version 2, are counted
-//! together as of amount 0. Invariant: the places of each kind begin at 0 and have no gap.
+//! together as of amount 0. Invariant: the places of each kind begin at 0 and have no gap; an output
+//! whose key is not known has its place all the same.
 
 use chain::ring::{Key, Transaction};
 
@@ -53,33 +54,46 @@ impl Pool {
     }
 }
 
-/// The outputs of a transaction with where each is counted.
-pub(crate) fn counted(transaction: &Transaction<'_>) -> Vec<(Pool, Key)> {
+/// An output with where it is counted; no key where that is not known.
+pub(crate) type Counted = (Pool, Option<Key>);
+
+/// The outputs of a transaction. `unread` is how many there are of one that is not known here: they
+/// are among the hidden ones, since a version after the first has no other (decision 18).
+pub(crate) fn counted(transaction: &Transaction<'_>, unread: Option<u64>) -> Vec<Counted> {
+    if let Some(count) = unread {
+        let keys = transaction.outputs.iter().map(|output| Some(output.key));
+        let keys = keys.chain(std::iter::repeat(None)).zip(0..count);
+        return keys.map(|(key, _)| (Pool::Hidden, key)).collect();
+    }
     let counted = transaction.outputs.iter();
-    counted.map(|output| (Pool::of_output(transaction, output.amount), output.key)).collect()
+    counted.map(|output| (Pool::of_output(transaction, output.amount), Some(output.key))).collect()
 }
 
 /// An output as its table keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutputRow {
-    /// Its one-time key.
-    pub(crate) key: Key,
+    /// Its one-time key; none where it is of a kind that is not known here.
+    pub(crate) key: Option<Key>,
     /// Place of the transaction that made it.
     pub(crate) txnum: u64,
 }
 
 impl OutputRow {
-    /// `key [32] ‖ txnum u40`.
-    pub(crate) fn bytes(&self) -> [u8; 37] {
+    /// Hands on `key [32] ‖ txnum u40`, or the txnum alone.
+    pub(crate) fn write<T>(&self, take: impl FnOnce(&[u8]) -> T) -> T {
+        let txnum = u40(self.txnum);
+        let Some(key) = self.key else { return take(&txnum) };
         let mut out = [0; 37];
-        out[..32].copy_from_slice(&self.key.0);
-        out[32..].copy_from_slice(&u40(self.txnum));
-        out
+        out[..32].copy_from_slice(&key.0);
+        out[32..].copy_from_slice(&txnum);
+        take(&out)
     }
 
     pub(crate) fn read(row: &[u8]) -> Result<OutputRow, BadRow> {
         let mut reader = RowReader::new(row);
-        let row = OutputRow { key: Key(reader.array()?), txnum: reader.u40()? };
+        let has_key = row.len() > 5;
+        let key = if has_key { Some(Key(reader.array()?)) } else { None };
+        let row = OutputRow { key, txnum: reader.u40()? };
         reader.end()?;
         Ok(row)
     }

@@ -4,6 +4,9 @@
 //! another shape is an error, never a guess; nothing is asked that a restricted port refuses, but
 //! what only an open one has to hide.
 
+mod later;
+mod transactions;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -17,9 +20,10 @@ use serde_json::value::RawValue;
 use super::decoded::RawBlock;
 use super::facts::NodeFacts;
 use crate::sync::{Best, UpstreamError};
+use transactions::all;
 
-/// Transactions that a restricted port gives at once.
-pub(crate) const TRANSACTIONS: usize = 100;
+pub(crate) use transactions::{Given, TRANSACTIONS, transactions};
+
 /// As which monerod refuses a height above its tip (`CORE_RPC_ERROR_CODE_TOO_BIG_HEIGHT`).
 const TOO_HIGH: i64 = -2;
 
@@ -173,77 +177,15 @@ pub(crate) async fn block(node: &Arc<Node>, wanted: &Hash) -> Result<RawBlock, U
     let answer: Answer = read(method, text.get())?;
     let hashes = answer.tx_hashes.iter().map(|text| hash(method, text));
     let hashes = hashes.collect::<Result<Vec<Hash>, _>>()?;
-    let mut transactions = Vec::with_capacity(hashes.len());
-    for hashes in hashes.chunks(TRANSACTIONS) {
-        for found in self::transactions(node, hashes).await? {
-            let shape = UpstreamError::Shape { method: "/get_transactions" };
-            transactions.push(found.ok_or(shape)?.bytes);
-        }
-    }
+    let given = all(node, &hashes).await?;
     // Of a block that left the chain the node tells the weight of the one in its place.
     let weight = answer.block_header.block_weight.filter(|_| !answer.block_header.orphan_status);
-    Ok(RawBlock { block: answer.blob, transactions, weight, output_indices: None })
-}
-
-/// A transaction as a node gives it.
-pub(crate) struct Given {
-    /// All of it.
-    pub(crate) bytes: Bytes,
-    /// It waits.
-    pub(crate) in_pool: bool,
-    /// Whether it was sent to other nodes, where the node says so.
-    pub(crate) relayed: Option<bool>,
-}
-
-/// Transactions of the chain and the pool by their hashes, at most [`TRANSACTIONS`]; none of one
-/// that the node has not.
-pub(crate) async fn transactions(
-    node: &Arc<Node>,
-    hashes: &[Hash],
-) -> Result<Vec<Option<Given>>, UpstreamError> {
-    #[derive(Deserialize)]
-    struct Entry {
-        tx_hash: String,
-        #[serde(default, deserialize_with = "hex")]
-        as_hex: Bytes,
-        // All there is of one that has nothing to prune.
-        #[serde(default, deserialize_with = "hex")]
-        pruned_as_hex: Bytes,
-        #[serde(default, deserialize_with = "hex")]
-        prunable_as_hex: Bytes,
-        #[serde(default)]
-        in_pool: bool,
-        #[serde(default)]
-        relayed: Option<bool>,
+    let transactions = given.iter().map(|given| given.bytes.clone()).collect();
+    let raw = RawBlock { block: answer.blob, transactions, weight, ..RawBlock::default() };
+    match raw.is_later() {
+        true => later::told(node, wanted, text.get(), raw, (hashes, given)).await,
+        false => Ok(raw),
     }
-    #[derive(Deserialize)]
-    struct Answer {
-        #[serde(default)]
-        txs: Vec<Entry>,
-        status: String,
-    }
-    if hashes.is_empty() {
-        return Ok(Vec::new());
-    }
-    let method = "/get_transactions";
-    let listed: Vec<String> = hashes.iter().map(|hash| format!("\"{hash}\"")).collect();
-    let body =
-        format!(r#"{{"txs_hashes":[{}],"decode_as_json":false,"prune":false}}"#, listed.join(","));
-    let answer = post(node, method, body).await?;
-    let answer: Answer = read_bytes(method, &answer)?;
-    if answer.status != "OK" {
-        return Err(UpstreamError::Shape { method });
-    }
-    let mut found = HashMap::with_capacity(answer.txs.len());
-    for entry in answer.txs {
-        let bytes = match entry.as_hex.is_empty() {
-            true => [entry.pruned_as_hex, entry.prunable_as_hex].concat().into(),
-            false => entry.as_hex,
-        };
-        let given = Given { bytes, in_pool: entry.in_pool, relayed: entry.relayed };
-        found.insert(hash(method, &entry.tx_hash)?, given);
-    }
-    Ok(hashes.iter().map(|hash| found.remove(hash)).collect())
 }
 
 /// Blocks from a height on, as many as the node gives at once; none where it has no endpoint for
@@ -263,6 +205,7 @@ pub(crate) async fn span(
         transactions: block.transactions,
         weight: None,
         output_indices: block.output_indices,
+        told: None,
     };
     Ok(Some(span.blocks.into_iter().map(raw).collect()))
 }

@@ -11,6 +11,7 @@
 //! one which is no coinbase has its hash cannot be worked out without its proofs. Leaves the node
 //! to its caller; [`Verdict::against`] asks it.
 
+mod again;
 mod node;
 mod sums;
 mod walk;
@@ -54,6 +55,9 @@ pub struct Verdict {
     pub rewards: u128,
     /// What other transactions paid to miners in all, as far as that can be read.
     pub fees: u128,
+    /// Blocks of a later version of the protocol than is known here, whose hashes cannot be worked
+    /// out.
+    pub unproved: u64,
     /// The first 100 faults, each with its table and key.
     pub faults: Vec<String>,
     /// All faults.

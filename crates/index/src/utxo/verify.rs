@@ -37,7 +37,6 @@ use crate::{Identity, IndexError};
 use exact::Exact;
 use sums::{BUCKETS, Sums};
 
-pub use again::Again;
 pub use node::Agreement;
 
 /// So many parts are worked out row by row; of others one fault each is told.

@@ -1,8 +1,10 @@
 //! `portolan index`, beside a running server and without one.
 
+use replay::{Phase, Replay, ReplayOptions};
 use serde_json::{Value, json};
 
 use crate::program::stage::{BLOCKS, Stage};
+use crate::program::{Folder, ask, wait};
 
 /// What `info` and `verify` say of an index that is whole.
 fn is_whole(stage: &Stage) {
@@ -61,4 +63,40 @@ fn a_rebuilt_index_takes_its_place_at_once_or_at_the_next_start() {
     drop(stage.serve());
     assert!(!stage.folder.path().join("data/btc.new").exists());
     is_whole(&stage);
+}
+
+/// Every block of a node of rings is read again, and what it has otherwise is told.
+#[test]
+fn an_index_of_rings_is_held_against_every_block_of_its_node() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let node = runtime.block_on(Replay::start("xmr", ReplayOptions::default())).unwrap();
+    let folder = Folder::with(&format!(
+        "[serve]\ndrain_grace_secs = 0\n[explorer]\nleast_free_mb = 1\npoll_ms = 50\n\
+         [gateway]\nlisten = \"127.0.0.1:0\"\n[metrics]\nlisten = \"127.0.0.1:0\"\n\
+         [chain.xmr]\nnetwork = \"regtest\"\nnodes = [{{ url = \"{}\" }}]\n",
+        node.url()
+    ));
+    folder.json(&["account", "add", "shop"]);
+    let key = folder.json(&["key", "add", "shop"])["key"].as_str().unwrap().to_owned();
+    let mut serving = folder.start(&["serve"]);
+    let address = serving.address("the explorer listens");
+    wait("the index to be in sync", || {
+        // An account without a plan may ask five times a second.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let status = ask(address, "/api/v1/xmr/status", &key);
+        (status.status == 200 && status.json()["in_sync"] == true).then_some(())
+    });
+    let verify = ["index", "verify", "xmr", "--blocks"];
+    // Beside the server and without one.
+    let audit = folder.json(&verify);
+    assert_eq!((&audit["ok"], &audit["node"]), (&json!(true), &json!("same")), "{audit}");
+    assert_eq!((&audit["compared_blocks"], &audit["not_compared"]), (&json!(171), &json!(0)));
+    serving.signal("TERM");
+    serving.wait();
+    let text = folder.run(&verify);
+    assert!(text.out.contains("Read again: 171 blocks; 0 more"), "{text:?}");
+    // Blocks that the node left are not held against the index.
+    node.set_phase(Phase::B);
+    let audit = folder.json(&verify);
+    assert_eq!((&audit["ok"], &audit["not_compared"]), (&json!(true), &json!(3)), "{audit}");
 }

@@ -13,7 +13,7 @@ pub(super) fn hash(transaction: &Transaction<'_>) -> Option<Hash> {
         RingCt::Absent if transaction.is_whole || transaction.is_coinbase() => {
             Some(Hash(keccak(&[transaction.raw])))
         }
-        RingCt::Absent | RingCt::Opaque(_) => None,
+        RingCt::Absent | RingCt::Opaque(_) | RingCt::Unread => None,
         RingCt::Null => hash_with(transaction, &Hash::ZERO),
         RingCt::Known(_) => hash_with(transaction, &proofs_hash(transaction)?),
     }
@@ -24,7 +24,7 @@ pub(super) fn hash_with(transaction: &Transaction<'_>, proofs: &Hash) -> Option<
         RingCt::Known(_) => proofs,
         // Nothing is hashed as zero, whatever a node says: some say the hash of no bytes.
         RingCt::Null => &Hash::ZERO,
-        RingCt::Absent | RingCt::Opaque(_) => return None,
+        RingCt::Absent | RingCt::Opaque(_) | RingCt::Unread => return None,
     };
     let (prefix, base) = transaction.raw[..transaction.ends.1].split_at(transaction.ends.0);
     Some(Hash(keccak(&[&keccak(&[prefix]), &keccak(&[base]), &proofs.0])))

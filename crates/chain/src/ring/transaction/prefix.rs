@@ -2,7 +2,7 @@
 //!
 //! Source: monero, src/cryptonote_basic/cryptonote_basic.h, `transaction_prefix`.
 
-use super::{Input, Output, RingCt, Transaction};
+use super::{Input, Output, Transaction};
 use crate::ring::bytes32::Key;
 use crate::ring::varint;
 use crate::utxo::{ByteReader, DecodeError, Problem};
@@ -15,35 +15,33 @@ const TO_TAGGED_KEY: u8 = 0x03;
 const INPUT_LEAST_BYTES: usize = 2;
 const OUTPUT_LEAST_BYTES: usize = 34;
 
-/// Reads the prefix; what follows is for the caller to fill in.
-pub(super) fn read<'a>(reader: &mut ByteReader<'a>) -> Result<Transaction<'a>, DecodeError> {
+/// Reads the prefix; what follows is for the caller to fill in. What was read before an error
+/// stands.
+pub(super) fn read<'a>(
+    reader: &mut ByteReader<'a>,
+    transaction: &mut Transaction<'a>,
+) -> Result<(), DecodeError> {
     let start = reader.clone();
-    let version = match varint::read(reader)? {
-        1 => 1,
-        2 => 2,
-        _ => return Err(start.fault(Problem::Version)),
-    };
-    let unlock_time = varint::read(reader)?;
+    let version = || start.fault(Problem::Version);
+    transaction.version = u8::try_from(varint::read(reader)?).map_err(|_| version())?;
+    if !(1..=2).contains(&transaction.version) {
+        return Err(version());
+    }
+    transaction.unlock_time = varint::read(reader)?;
+    let count = varint::count(reader, INPUT_LEAST_BYTES)?;
+    transaction.counts[0] = Some(count);
     // Not reserved: an input in memory is many times the shortest one on the wire.
-    let mut inputs = Vec::new();
-    for _ in 0..varint::count(reader, INPUT_LEAST_BYTES)? {
-        inputs.push(read_input(reader)?);
+    for _ in 0..count {
+        transaction.inputs.push(read_input(reader)?);
     }
     let count = varint::count(reader, OUTPUT_LEAST_BYTES)?;
-    let outputs: Result<_, _> = (0..count).map(|_| read_output(reader)).collect();
-    let (outputs, extra) = (outputs?, varint::prefixed(reader)?);
-    Ok(Transaction {
-        version,
-        unlock_time,
-        inputs,
-        outputs,
-        extra,
-        ring_ct: RingCt::Absent,
-        raw: &[],
-        ends: (0, 0),
-        is_whole: false,
-        room: None,
-    })
+    transaction.counts[1] = Some(count);
+    transaction.outputs.reserve_exact(count);
+    for _ in 0..count {
+        transaction.outputs.push(read_output(reader)?);
+    }
+    transaction.extra = varint::prefixed(reader)?;
+    Ok(())
 }
 
 fn read_input(reader: &mut ByteReader<'_>) -> Result<Input, DecodeError> {

@@ -70,7 +70,7 @@ fn every_kind_is_read_whole_and_pruned_and_has_the_same_hash() {
         assert_eq!(whole.pruned(), pruned);
         assert_eq!(
             (whole.rct_type(), whole.fee(), whole.ring_size()),
-            (number, Some(100), Some(3))
+            (Some(number), Some(100), Some(3))
         );
         let parts = [keccak(&[&prefix]), keccak(&[&base]), keccak(&[&proofs])];
         let hash = Hash(keccak(&[parts.as_flattened()]));
@@ -93,7 +93,7 @@ fn a_later_type_has_inputs_and_outputs_but_neither_fee_nor_hash() {
         let transaction = read(&raw).unwrap();
         assert_eq!(transaction.ring_ct, RingCt::Opaque(7));
         assert_eq!((transaction.inputs.len(), transaction.outputs.len()), (2, 3));
-        assert_eq!((transaction.rct_type(), transaction.size()), (7, raw.len()));
+        assert_eq!((transaction.rct_type(), transaction.size()), (Some(7), raw.len()));
         assert_eq!((transaction.fee(), transaction.weight()), (None, None));
         assert_eq!((transaction.hash(), transaction.hash_with(&Hash::ZERO)), (None, None));
         assert_eq!(transaction.pruned(), raw);
@@ -163,4 +163,54 @@ fn unknown_kinds_and_impossible_counts_are_errors() {
     let most = varint::bytes(u64::MAX);
     let sums = [&[2, 0, 1, 2, 0, 2][..], &most, &[1], &[0; 40]].concat();
     assert_eq!(problem(&sums), Problem::Number);
+}
+
+/// A transaction of a later version, read as far as it is known.
+fn later(raw: &[u8]) -> Transaction<'_> {
+    let transaction = Transaction::decode_later(raw).unwrap();
+    assert_eq!((transaction.raw(), transaction.pruned()), (raw, raw));
+    if transaction.ring_ct == RingCt::Unread {
+        assert!(!transaction.is_known() && Transaction::decode(raw).is_err());
+        assert_eq!((transaction.rct_type(), transaction.extra), (None, &[][..]));
+        assert_eq!(
+            (transaction.fee(), transaction.weight(), transaction.hash()),
+            (None, None, None)
+        );
+    }
+    transaction
+}
+
+#[test]
+fn what_a_later_version_brings_is_read_up_to_what_is_not_known() {
+    let known = prefix(2, &RINGS, 3, true);
+    // The kind of the second output.
+    let at = known.len() - 2 - 35 - 34;
+    assert_eq!(known[at], 3);
+    let mut raw = [&known[..], &[9; 70]].concat();
+    raw[at] = 0x17;
+    let output = later(&raw);
+    assert_eq!((output.ring_ct, output.inputs.len(), output.outputs.len()), (RingCt::Unread, 2, 1));
+    assert_eq!((output.input_count(), output.output_count()), (Some(2), Some(3)));
+    // The kind of the second input.
+    let at = 3 + 3 + 3 + 32;
+    let mut raw = known.clone();
+    assert_eq!(raw[at], 2);
+    raw[at] = 0x17;
+    let input = later(&raw);
+    assert_eq!((input.inputs.len(), input.outputs.len()), (1, 0));
+    assert_eq!((input.input_count(), input.output_count()), (Some(2), None));
+    let version = later(&[3, 1, 2, 3]);
+    assert_eq!((version.version, version.input_count(), version.inputs.len()), (3, None, 0));
+    // What is known is read as always, and a type of ring signatures that is not leaves more.
+    let opaque = [&known[..], &[9, 1, 2, 3]].concat();
+    assert_eq!(later(&opaque).ring_ct, RingCt::Opaque(9));
+    // A reward of a kind that is not known.
+    let reward = [&[2, 60, 1, 0xff, 5, 1, 77, 0x17][..], &[1; 50]].concat();
+    let reward = later(&reward);
+    assert!(reward.is_coinbase() && reward.outputs.is_empty());
+    assert_eq!(reward.output_count(), Some(1));
+    // There is no version 0, and none above 255.
+    for raw in [&[][..], &[0, 1], &[0x80, 2, 1]] {
+        assert!(Transaction::decode_later(raw).is_err());
+    }
 }

@@ -1,6 +1,6 @@
 //! Transactions that no wallet would make: right or refused, and bounded.
 
-use chain::ring::{Address, AddressKind, Key};
+use chain::ring::{Address, AddressKind, Key, LAST_VERSION};
 use curve25519_dalek::{EdwardsPoint, Scalar};
 use serde_json::{Value, json};
 use sha3::{Digest, Keccak256};
@@ -9,7 +9,7 @@ use crate::ring::rig::{Rig, body, items};
 use crate::ring::stub::{StubRing, varint};
 
 /// A wallet's keys.
-struct Wallet {
+pub struct Wallet {
     view: Scalar,
     spend: EdwardsPoint,
 }
@@ -20,11 +20,11 @@ fn hash_to_scalar(parts: &[&[u8]]) -> Scalar {
     Scalar::from_bytes_mod_order(hasher.finalize().into())
 }
 
-fn public(secret: &Scalar) -> [u8; 32] {
+pub fn public(secret: &Scalar) -> [u8; 32] {
     EdwardsPoint::mul_base(secret).compress().0
 }
 
-fn text(bytes: &[u8]) -> String {
+pub fn text(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -34,16 +34,16 @@ fn shared(secret: &Scalar, point: &EdwardsPoint) -> [u8; 32] {
 }
 
 impl Wallet {
-    fn new(number: u64) -> Wallet {
+    pub fn new(number: u64) -> Wallet {
         let (view, spend) = (Scalar::from(1000 + number), Scalar::from(2000 + number));
         Wallet { view, spend: EdwardsPoint::mul_base(&spend) }
     }
 
-    fn view_key(&self) -> String {
+    pub fn view_key(&self) -> String {
         text(self.view.as_bytes())
     }
 
-    fn address(&self) -> String {
+    pub fn address(&self) -> String {
         let keys = (Key(self.spend.compress().0), Key(public(&self.view)));
         address(keys.0, keys.1)
     }
@@ -63,7 +63,7 @@ fn address(spend: Key, view: Key) -> String {
 }
 
 /// A coinbase that pays these amounts to these keys.
-fn coinbase(version: u8, height: u64, outputs: &[(u64, [u8; 32])], extra: &[u8]) -> Vec<u8> {
+pub fn coinbase(version: u8, height: u64, outputs: &[(u64, [u8; 32])], extra: &[u8]) -> Vec<u8> {
     let mut out = vec![version];
     out.extend(varint(height + 60));
     out.extend([1, 0xff]);
@@ -88,15 +88,15 @@ fn written(outputs: &[(u64, [u8; 32])], extra: &[u8]) -> Vec<u8> {
 }
 
 /// A transaction's input: an amount, and the differences of its ring.
-type Input = (u64, Vec<u64>);
+pub type Input = (u64, Vec<u64>);
 
 /// The key image of an input of the transaction with that mark.
-fn image(mark: u8, place: usize) -> [u8; 32] {
+pub fn image(mark: u8, place: usize) -> [u8; 32] {
     std::array::from_fn(|at| if at == 0 { mark } else { place as u8 })
 }
 
 /// The prefix of a transaction that spends.
-fn spending(version: u8, mark: u8, inputs: &[Input], outputs: &[(u64, [u8; 32])]) -> Vec<u8> {
+pub fn spending(version: u8, mark: u8, inputs: &[Input], outputs: &[(u64, [u8; 32])]) -> Vec<u8> {
     let mut out = vec![version, 0];
     out.extend(varint(inputs.len() as u64));
     for (place, (amount, offsets)) in inputs.iter().enumerate() {
@@ -111,20 +111,26 @@ fn spending(version: u8, mark: u8, inputs: &[Input], outputs: &[(u64, [u8; 32])]
 }
 
 /// The same of version 1, with as many signatures as there must be.
-fn open(mark: u8, inputs: &[Input], outputs: &[(u64, [u8; 32])]) -> Vec<u8> {
+pub fn open(mark: u8, inputs: &[Input], outputs: &[(u64, [u8; 32])]) -> Vec<u8> {
     let mut out = spending(1, mark, inputs, outputs);
     out.extend(vec![0; 64 * inputs.iter().map(|input| input.1.len()).sum::<usize>()]);
     out
 }
 
-async fn in_sync(node: &StubRing) -> Rig {
+pub async fn in_sync(node: &StubRing) -> Rig {
     let rig = Rig::start(node.url()).await;
     rig.in_sync_at(node.next() as u32 - 1).await;
     rig
 }
 
 /// Places of what a check finds, and the sum.
-async fn found(rig: &Rig, hash: &str, address: &str, kind: &str, key: &str) -> (Vec<u64>, Value) {
+pub async fn found(
+    rig: &Rig,
+    hash: &str,
+    address: &str,
+    kind: &str,
+    key: &str,
+) -> (Vec<u64>, Value) {
     let answer = rig.check(hash, address, kind, key).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     let answer = body(&answer);
@@ -253,8 +259,8 @@ async fn rings_of_public_amounts_later_types_and_endless_rings_are_shown() {
     let inputs: Vec<Input> = sizes.iter().map(|size| (70, vec![0; *size])).collect();
     let outputs: Vec<(u64, [u8; 32])> = (0..1500).map(|_| (0, keys[5])).collect();
     let endless = open(3, &inputs, &outputs);
-    let second =
-        node.mine(&coinbase(2, 2, &[(1, keys[0])], &vec![0x77; 100_000]), &[small, later, endless]);
+    let reward = coinbase(2, 2, &[(1, keys[0])], &vec![0x77; 100_000]);
+    let second = node.mine_as(LAST_VERSION + 1, &reward, &[small, later, endless], &[]);
     let rig = in_sync(&node).await;
     let member =
         |key: usize| json!({"height": 1, "public_key": text(&keys[key]), "tx_hash": first[0]});

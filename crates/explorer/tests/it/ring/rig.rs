@@ -93,6 +93,8 @@ impl Rig {
         let options = SyncOptions {
             poll: Duration::from_millis(50),
             least_free_bytes: 0,
+            // In one batch: a debug build sums all rows at each.
+            bulk_from: 100,
             ..SyncOptions::default()
         };
         let index = Index::start(store, Arc::clone(&pool), options);

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use chain::ring::{Block, Hash, Transaction};
+use chain::ring::{Block, Hash, LAST_VERSION, Transaction};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -17,6 +17,20 @@ struct Made {
     blob: Vec<u8>,
     /// Hash and bytes of the others than the coinbase.
     transactions: Vec<(String, Vec<u8>)>,
+    /// The places of the outputs of each, the coinbase's first, where the node says them.
+    places: Vec<Vec<u64>>,
+}
+
+impl Made {
+    fn block(&self) -> Block<'_> {
+        Block::decode(&self.blob).unwrap()
+    }
+
+    /// Hash and bytes of the coinbase.
+    fn coinbase(&self) -> (String, Vec<u8>) {
+        let coinbase = self.block().coinbase;
+        (coinbase.hash().unwrap().to_string(), coinbase.raw().to_vec())
+    }
 }
 
 /// What the node has.
@@ -58,7 +72,7 @@ impl StubRing {
             }
         });
         let node = StubRing { chain, accepting: accepting.abort_handle(), url };
-        node.add(genesis(), Vec::new());
+        node.add(genesis(), Vec::new(), &[]);
         node
     }
 
@@ -66,9 +80,10 @@ impl StubRing {
         self.url.clone()
     }
 
-    fn add(&self, blob: Vec<u8>, transactions: Vec<(String, Vec<u8>)>) {
+    fn add(&self, blob: Vec<u8>, transactions: Vec<(String, Vec<u8>)>, places: &[Vec<u64>]) {
         let hash = Block::decode(&blob).unwrap().hash().unwrap().to_string();
-        self.chain.lock().unwrap().blocks.push(Made { hash, blob, transactions });
+        let places = places.to_vec();
+        self.chain.lock().unwrap().blocks.push(Made { hash, blob, transactions, places });
     }
 
     /// Height of the next block.
@@ -83,7 +98,7 @@ impl StubRing {
 
     /// Lets a transaction wait, and gives its hash.
     pub fn wait(&self, raw: &[u8]) -> String {
-        let hash = Transaction::decode(raw).unwrap().hash().unwrap().to_string();
+        let hash = hash_of(raw, Hash([0x77; 32])).to_string();
         self.chain.lock().unwrap().waiting.push((hash.clone(), raw.to_vec()));
         hash
     }
@@ -91,16 +106,27 @@ impl StubRing {
     /// Adds a block of a coinbase and transactions, and gives their hashes, the coinbase's first.
     /// A transaction whose hash cannot be computed gets one that is made up.
     pub fn mine(&self, coinbase: &[u8], transactions: &[Vec<u8>]) -> Vec<String> {
+        self.mine_as(LAST_VERSION, coinbase, transactions, &[])
+    }
+
+    /// The same by that version of the protocol. `places` are those of the outputs of each
+    /// transaction, the coinbase first, where the node is to say them.
+    pub fn mine_as(
+        &self,
+        version: u8,
+        coinbase: &[u8],
+        transactions: &[Vec<u8>],
+        places: &[Vec<u64>],
+    ) -> Vec<String> {
         let height = self.next();
         let previous = self.chain.lock().unwrap().blocks.last().unwrap().hash.clone();
         let previous: Hash = previous.parse().unwrap();
-        let named = transactions.iter().enumerate().map(|(place, raw)| {
-            let made_up = Hash([place as u8 + 1; 32]);
-            let hash = Transaction::decode(raw).unwrap().hash().unwrap_or(made_up);
-            (hash, raw.clone())
-        });
+        let named = transactions
+            .iter()
+            .enumerate()
+            .map(|(place, raw)| (hash_of(raw, Hash([place as u8 + 1; 32])), raw.clone()));
         let named: Vec<(Hash, Vec<u8>)> = named.collect();
-        let mut blob = [vec![16, 16], varint(1_700_000_000 + height)].concat();
+        let mut blob = [vec![version, version], varint(1_700_000_000 + height)].concat();
         blob.extend(previous.0);
         blob.extend([0; 4]);
         blob.extend(coinbase);
@@ -109,9 +135,15 @@ impl StubRing {
         let coinbase = Transaction::decode(coinbase).unwrap().hash().unwrap();
         let mut hashes = vec![coinbase.to_string()];
         hashes.extend(named.iter().map(|(hash, _)| hash.to_string()));
-        self.add(blob, named.into_iter().map(|(hash, raw)| (hash.to_string(), raw)).collect());
+        let named = named.into_iter().map(|(hash, raw)| (hash.to_string(), raw)).collect();
+        self.add(blob, named, places);
         hashes
     }
+}
+
+/// The hash of a transaction, or one that is made up where that cannot be computed.
+fn hash_of(raw: &[u8], made_up: Hash) -> Hash {
+    Transaction::decode(raw).ok().and_then(|it| it.hash()).unwrap_or(made_up)
 }
 
 impl Drop for StubRing {
@@ -194,17 +226,25 @@ fn answer(chain: &Chain, path: &str, asked: &Value) -> Option<Value> {
             Some(json!({"status": "OK", "tx_hashes": hashes}))
         }
         "/get_transactions" => {
-            let mined = chain.blocks.iter().flat_map(|block| &block.transactions);
-            let mined = mined.map(|(hash, raw)| (hash.as_str(), (raw, false)));
-            let waiting = chain.waiting.iter().map(|(hash, raw)| (hash.as_str(), (raw, true)));
-            let known: HashMap<&str, (&Vec<u8>, bool)> = mined.chain(waiting).collect();
+            let mut known: HashMap<String, Value> = HashMap::new();
+            for block in &chain.blocks {
+                let all = std::iter::once(block.coinbase()).chain(block.transactions.clone());
+                for (place, (hash, raw)) in all.enumerate() {
+                    let mut entry = json!({"tx_hash": hash, "as_hex": hex(&raw), "in_pool": false});
+                    if let Some(places) = block.places.get(place) {
+                        entry["output_indices"] = json!(places);
+                    }
+                    known.insert(hash, entry);
+                }
+            }
+            for (hash, raw) in &chain.waiting {
+                let entry = json!({
+                    "tx_hash": hash, "as_hex": hex(raw), "in_pool": true, "relayed": true,
+                });
+                known.insert(hash.clone(), entry);
+            }
             let asked = asked["txs_hashes"].as_array().into_iter().flatten();
-            let found = asked.filter_map(|hash| {
-                let (raw, waits) = known.get(hash.as_str()?)?;
-                Some(json!({
-                    "tx_hash": hash, "as_hex": hex(raw), "in_pool": waits, "relayed": waits,
-                }))
-            });
+            let found = asked.filter_map(|hash| known.get(hash.as_str()?).cloned());
             Some(json!({"status": "OK", "txs": found.collect::<Vec<_>>()}))
         }
         _ => None,
@@ -216,9 +256,13 @@ fn call(chain: &Chain, method: &str, params: &Value) -> Result<Value, i32> {
     let header = |height: usize| {
         let block = &blocks[height];
         let size = block.blob.len() + block.transactions.iter().map(|tx| tx.1.len()).sum::<usize>();
+        let read = block.block();
         json!({
             "hash": block.hash, "height": height, "block_weight": size, "block_size": size,
-            "orphan_status": false,
+            "orphan_status": false, "prev_hash": read.header.previous.to_string(),
+            "timestamp": read.header.timestamp, "nonce": read.header.nonce,
+            "major_version": read.header.major, "minor_version": read.header.minor,
+            "reward": read.coinbase.visible_out() as u64,
         })
     };
     let at = |height: &Value| {
@@ -252,7 +296,7 @@ fn call(chain: &Chain, method: &str, params: &Value) -> Result<Value, i32> {
             let hashes: Vec<&String> = block.transactions.iter().map(|(hash, _)| hash).collect();
             Ok(json!({
                 "blob": hex(&block.blob), "block_header": header(height), "tx_hashes": hashes,
-                "status": "OK",
+                "miner_tx_hash": block.coinbase().0, "status": "OK",
             }))
         }
         _ => Err(-32601),

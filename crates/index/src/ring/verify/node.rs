@@ -101,7 +101,11 @@ impl Verdict {
             return Err(UpstreamError::Shape { method });
         }
         for (index, out) in indices.into_iter().zip(outs) {
-            if output(store, index) != Some((out.key, out.txid)) {
+            let ours = output(store, index);
+            let same = |(key, txid): (Option<String>, String)| {
+                key.is_none_or(|key| key == out.key) && txid == out.txid
+            };
+            if !ours.is_some_and(same) {
                 return Ok(Agreement::Differs(format!("the output at {index}")));
             }
         }
@@ -109,13 +113,14 @@ impl Verdict {
     }
 }
 
-/// Key and transaction of one of our outputs.
-fn output(store: &Store, index: u64) -> Option<(String, String)> {
+/// Key, where it is known, and transaction of one of our outputs.
+fn output(store: &Store, index: u64) -> Option<(Option<String>, String)> {
     let reader = store.db().latest();
     let row = reader.get(OUTPUT_BY_INDEX, &u40(index)).ok()??;
     let output = OutputRow::read(&row).ok()?;
     let record = reader.get(TX_BY_NUM, &u40(output.txnum)).ok()??;
-    Some((output.key.to_string(), read_hash(&record).ok()?.to_string()))
+    let key = output.key.map(|key| key.to_string());
+    Some((key, read_hash(&record).ok()?.to_string()))
 }
 
 /// Some of so many places, the first and the last included.

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use tempfile::TempDir;
 
@@ -12,8 +14,8 @@ use crate::ring::schema::{
     TX_BY_NUM, TXNUM_BY_HASH, TXNUM_BY_IMAGE,
 };
 
-/// The first blocks that a recorded node has, with some that spend.
-async fn sound() -> (TempDir, Store) {
+/// A recorded node, and what talks to it.
+async fn node() -> (replay::Replay, Arc<::node::Pool>, Arc<::node::Node>) {
     let replay = replay::Replay::start("xmr", replay::ReplayOptions::default()).await.unwrap();
     let chain = chain::find("xmr").unwrap();
     let network = chain.network("regtest").unwrap();
@@ -23,9 +25,14 @@ async fn sound() -> (TempDir, Store) {
     pool.start();
     pool.probed().await;
     let node = pool.pick(&::node::Tried::new()).unwrap();
+    (replay, pool, node)
+}
+
+/// The first blocks that a recorded node has, with some that spend.
+async fn sound(node: &Arc<::node::Node>) -> (TempDir, Store) {
+    let (chain, network) = (node.chain(), node.network());
     let genesis: chain::ring::Hash = network.genesis.unwrap().parse().unwrap();
     let span = node.raw_span(&genesis.0, 0).await.unwrap().unwrap();
-    pool.stop();
     let dir = tempfile::tempdir().unwrap();
     let memory = Memory::new(8 << 20, 8 << 20);
     let mut store = Store::open(dir.path(), chain, network, &memory).unwrap();
@@ -62,7 +69,9 @@ fn faults(store: &Store) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_row_that_is_spoilt_gone_or_too_much_is_named() {
-    let (_dir, store) = sound().await;
+    let (_replay, pool, node) = node().await;
+    let (_dir, store) = sound(&node).await;
+    pool.stop();
     assert_eq!(faults(&store), Vec::<String>::new());
     let tables = [
         BLOCK_BY_HEIGHT,
@@ -98,4 +107,25 @@ async fn each_row_that_is_spoilt_gone_or_too_much_is_named() {
     }
     put(&store, META, b"what", Some(b"ever"));
     assert_eq!(faults(&store).len(), 1);
+}
+
+/// The body of a transaction without its proofs has no hash: only the node can tell.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_is_spoilt_is_found_by_reading_its_block_again() {
+    let (_replay, pool, node) = node().await;
+    let (_dir, store) = sound(&node).await;
+    let (key, value) = last(&store, TX_BY_NUM);
+    let mut spoilt = value.clone();
+    // A byte of what the hash of its block does not cover.
+    *spoilt.last_mut().unwrap() ^= 1;
+    put(&store, TX_BY_NUM, &key, Some(&spoilt));
+    let again = store.read_again(&node, |_| {}).await.unwrap();
+    assert_eq!((again.fault_count, again.blocks), (1, 140), "{:?}", again.faults);
+    assert!(
+        again.faults[0].contains("the record of") && again.faults[0].starts_with("block 139: ")
+    );
+    put(&store, TX_BY_NUM, &key, Some(&value));
+    let again = store.read_again(&node, |_| {}).await.unwrap();
+    assert_eq!((again.faults, again.not_compared), (Vec::<String>::new(), 0));
+    pool.stop();
 }

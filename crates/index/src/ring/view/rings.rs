@@ -23,8 +23,8 @@ pub const CACHED_MEMBERS: usize = 512;
 pub struct RingMember {
     /// Height of its block.
     pub height: u32,
-    /// Its one-time key.
-    pub public_key: Key,
+    /// Its one-time key; none where it is of a kind that is not known here.
+    pub public_key: Option<Key>,
     /// The transaction that made it.
     pub tx_hash: Hash,
 }

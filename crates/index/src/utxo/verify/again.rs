@@ -21,28 +21,13 @@ use super::super::schema::TX_BY_NUM;
 use super::super::steps::records;
 use super::super::store::Store;
 use super::super::voided;
-use crate::audit::Progress;
+use crate::audit::{Again, Progress};
 use crate::faults::Faults;
 use crate::row::u40;
 use crate::{IndexError, ReadError};
 
 /// Blocks that are fetched at once.
 const WINDOW: usize = 8;
-
-/// What reading every block again found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Again {
-    /// Blocks that were read.
-    pub blocks: u64,
-    /// Their transactions.
-    pub transactions: u64,
-    /// Blocks that the node did not give.
-    pub not_compared: u64,
-    /// The first 100 differences.
-    pub faults: Vec<String>,
-    /// All differences.
-    pub fault_count: u64,
-}
 
 impl Store {
     /// Reads every block from a node again, and holds its row and its records against it.

@@ -1,8 +1,8 @@
 //! Blocks that no miner made: what the rows are made of is as it should be, proofs are any bytes.
 
 use bytes::Bytes;
-use chain::ring::{Block, Hash, Key, Transaction};
-use index::ring::RawBlock;
+use chain::ring::{Block, BlockHeader, Hash, Key, LAST_VERSION, Transaction};
+use index::ring::{RawBlock, Told};
 
 /// The first block of the main network, and of regtest.
 const GENESIS: &str = "010000000000000000000000000000000000000000000000000000000000000000000010270000013c01ff0001ffffffffffff03029b2e4c0281c0b02e7c53291a94d1d0cbff8883f8024f5142ee494ffbbd08807121017767aafcde9be00dcfd098715ebcf7f410daebc582fda69d24a28e9d0bc890d100";
@@ -131,24 +131,31 @@ fn put_outputs(out: &mut Vec<u8>, outputs: &[(u64, Key)], tagged: bool) {
 #[derive(Clone)]
 pub struct Forge {
     pub blocks: Vec<RawBlock>,
-    tip: Hash,
+    /// The hash of each.
+    pub hashes: Vec<Hash>,
     /// Told apart from others by what is mined next.
     salt: u32,
+    /// Of the protocol, by which is mined next.
+    pub version: u8,
 }
 
 impl Forge {
     pub fn new() -> Forge {
         let block = Bytes::from(const_hex::decode(GENESIS).unwrap());
-        let tip = Block::decode(&block).unwrap().hash().unwrap();
+        let hashes = vec![Block::decode(&block).unwrap().hash().unwrap()];
         let genesis = RawBlock { block, ..RawBlock::default() };
-        Forge { blocks: vec![genesis], tip, salt: 0 }
+        Forge { blocks: vec![genesis], hashes, salt: 0, version: LAST_VERSION }
     }
 
     /// The chain up to a height, which goes on otherwise.
     pub fn branch(&self, height: usize, salt: u32) -> Forge {
-        let blocks = self.blocks[..=height].to_vec();
-        let tip = Block::decode(&blocks[height].block).unwrap().hash().unwrap();
-        Forge { blocks, tip, salt }
+        let (blocks, hashes) = (&self.blocks[..=height], &self.hashes[..=height]);
+        let (blocks, hashes) = (blocks.to_vec(), hashes.to_vec());
+        Forge { blocks, hashes, salt, version: self.version }
+    }
+
+    pub fn tip(&self) -> Hash {
+        *self.hashes.last().unwrap()
     }
 
     pub fn height(&self) -> u64 {
@@ -159,9 +166,9 @@ impl Forge {
     /// the transactions, worked out where that can be done.
     pub fn mine_as(&mut self, version: u8, pays: &[u64], transactions: &[Bytes]) -> Hash {
         let height = self.height() + 1;
-        let mut raw = vec![16, 16];
+        let mut raw = vec![self.version, self.version];
         varint(&mut raw, 1_700_000_000 + height);
-        raw.extend_from_slice(&self.tip.0);
+        raw.extend_from_slice(&self.tip().0);
         raw.extend_from_slice(&self.salt.to_le_bytes());
         varint(&mut raw, version.into());
         varint(&mut raw, height + 60);
@@ -178,20 +185,59 @@ impl Forge {
         }
         varint(&mut raw, transactions.len() as u64);
         for transaction in transactions {
-            let hash = Transaction::decode(transaction).ok().and_then(|it| it.hash());
-            raw.extend_from_slice(&hash.unwrap_or(opaque_hash(transaction)).0);
+            raw.extend_from_slice(&hash_of(transaction).0);
         }
         let block = Bytes::from(raw);
-        self.tip = Block::decode(&block).unwrap().hash().unwrap();
+        let hash = Block::decode(&block).unwrap().hash().unwrap();
         let transactions = transactions.to_vec();
         self.blocks.push(RawBlock { block, transactions, ..RawBlock::default() });
-        self.tip
+        self.hashes.push(hash);
+        hash
     }
 
     pub fn mine(&mut self, transactions: &[Draft]) -> Hash {
         let transactions: Vec<Bytes> = transactions.iter().map(Draft::bytes).collect();
         self.mine_as(2, &[600_000_000_000], &transactions)
     }
+
+    /// Mines a block of which nothing but its version can be read, with a coinbase and transactions
+    /// that are told of; `places` are those of the outputs of each, the coinbase first.
+    pub fn mine_later(
+        &mut self,
+        coinbase: Bytes,
+        transactions: &[Bytes],
+        places: &[Vec<u64>],
+    ) -> Hash {
+        let (height, previous) = (self.height() + 1, self.tip());
+        let block = Bytes::from([&[LAST_VERSION + 1][..], &[0xff; 40], &previous.0].concat());
+        let hash = opaque_hash(&block);
+        let header = BlockHeader {
+            major: LAST_VERSION + 1,
+            minor: LAST_VERSION + 2,
+            timestamp: 1_700_000_000 + height,
+            previous,
+            nonce: height as u32,
+        };
+        let hashes = transactions.iter().map(hash_of).collect();
+        let coinbase = (hash_of(&coinbase), coinbase);
+        let outputs = Some(places.iter().map(|places| places.len() as u64).collect());
+        let told = Told { hash, header, reward: 7 * height, coinbase, hashes, outputs };
+        self.blocks.push(RawBlock {
+            block,
+            transactions: transactions.to_vec(),
+            weight: Some(9000 + height),
+            output_indices: Some(places.concat()),
+            told: Some(Box::new(told)),
+        });
+        self.hashes.push(hash);
+        hash
+    }
+}
+
+/// The hash of a transaction, or its name where that cannot be worked out.
+pub fn hash_of(bytes: &Bytes) -> Hash {
+    let hash = Transaction::decode(bytes).ok().and_then(|it| it.hash());
+    hash.unwrap_or_else(|| opaque_hash(bytes))
 }
 
 /// The name of a transaction whose hash cannot be worked out.

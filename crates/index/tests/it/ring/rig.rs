@@ -105,6 +105,7 @@ pub async fn raw_blocks(url: &str) -> Vec<RawBlock> {
             transactions: block.transactions,
             weight: None,
             output_indices: block.output_indices,
+            told: None,
         }));
     }
     pool.stop();

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use chain::Family;
 use chain::utxo::Layout;
-use index::Progress;
-use index::utxo::{Again, Agreement, Store, Verdict};
+use index::utxo::{Agreement, Store, Verdict};
+use index::{Again, Progress};
 use node::{CallError, Node, Pool, Tried, Weight};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -63,7 +63,7 @@ pub(super) fn verify(
     let served = served(config, slug)?;
     match served.chain.family {
         Family::Utxo(_) => audit(config, &served, blocks, output),
-        Family::Ring => ring_audit::audit(config, &served, output),
+        Family::Ring => ring_audit::audit(config, &served, blocks, output),
         Family::Account => accounts::verify(config, &served, blocks, output),
     }
 }
@@ -179,6 +179,15 @@ async fn ask(node: &Arc<Node>, methods: &[&str]) -> Result<Vec<Box<RawValue>>, C
     Ok(answers)
 }
 
+/// A line on blocks that were read again, and those that the node did not give.
+pub(super) fn again_text(compared: u64, not_compared: u64) -> String {
+    if compared + not_compared == 0 {
+        return String::new();
+    }
+    let (read, missing) = (number(Some(compared)), number(Some(not_compared)));
+    format!("Read again: {read} blocks; {missing} more the node did not give\n")
+}
+
 fn audit_text(audit: &Audit) -> String {
     let mut text = format!(
         "{}: {} blocks, {} transactions, {} scripts, {} unspent outputs of {} in all\nNode: {}\n",
@@ -196,11 +205,7 @@ fn audit_text(audit: &Audit) -> String {
     if let Some(treasury) = &audit.treasury {
         text += &format!("Treasury: {treasury}, what is not yet mature included\n");
     }
-    if audit.compared_blocks + audit.not_compared > 0 {
-        let (read, missing) =
-            (number(Some(audit.compared_blocks)), number(Some(audit.not_compared)));
-        text += &format!("Read again: {read} blocks; {missing} more the node did not give\n");
-    }
+    text += &again_text(audit.compared_blocks, audit.not_compared);
     for fault in &audit.faults {
         text += &format!("  {fault}\n");
     }

@@ -4,11 +4,12 @@
 
 use std::process::ExitCode;
 
-use index::Memory;
 use index::ring::{Agreement, Progress, Store, Verdict};
+use index::{Again, Memory};
 use node::{Pool, Tried};
 use serde::Serialize;
 
+use super::audit::again_text;
 use crate::cli::output::{Output, complain, number};
 use crate::config::{Config, Served};
 use crate::failure::Failure;
@@ -36,10 +37,26 @@ struct Audit {
     /// What the node says of counts, blocks and outputs: `same`, `differs: …`, or why it was not
     /// compared.
     node: String,
+    /// Blocks that were read from the node again.
+    compared_blocks: u64,
+    /// Blocks that were to be, and that it did not give.
+    not_compared: u64,
+    /// Blocks of a later version of the protocol than is known here, whose hashes cannot be worked out.
+    #[serde(skip_serializing_if = "is_zero")]
+    not_proved: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Carries the audit out.
-pub(super) fn audit(config: &Config, served: &Served, output: Output) -> Result<ExitCode, Failure> {
+pub(super) fn audit(
+    config: &Config,
+    served: &Served,
+    blocks: bool,
+    output: Output,
+) -> Result<ExitCode, Failure> {
     let failed = |error: index::IndexError| Failure::new(error.to_string());
     let dir = index_dir(&config.store.dir, served.chain.slug);
     let memory = Memory::new(64 << 20, 8 << 20);
@@ -55,10 +72,15 @@ pub(super) fn audit(config: &Config, served: &Served, output: Output) -> Result<
     let verdict = verdict.map_err(failed)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (node, agrees) = runtime.block_on(ask_node(served, &store, &verdict));
+    let again = match blocks {
+        true => runtime.block_on(read_again(served, &store))?,
+        false => Again::default(),
+    };
     runtime.shutdown_background();
+    let fault_count = verdict.fault_count + again.fault_count;
     let audit = Audit {
         chain: served.chain.slug,
-        ok: verdict.fault_count == 0 && agrees,
+        ok: fault_count == 0 && agrees,
         height: verdict.tip.map(|tip| tip.height),
         best_hash: verdict.tip.map(|tip| tip.hash.to_string()),
         blocks: verdict.blocks,
@@ -68,12 +90,29 @@ pub(super) fn audit(config: &Config, served: &Served, output: Output) -> Result<
         key_images: verdict.key_images,
         rewards: verdict.rewards.to_string(),
         fees: verdict.fees.to_string(),
-        fault_count: verdict.fault_count,
-        faults: verdict.faults,
+        fault_count,
+        faults: verdict.faults.into_iter().chain(again.faults).collect(),
         node,
+        compared_blocks: again.blocks,
+        not_compared: again.not_compared,
+        not_proved: verdict.unproved,
     };
     output.print(&audit, audit_text)?;
     Ok(if audit.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Every block of a node again.
+async fn read_again(served: &Served, store: &Store) -> Result<Again, Failure> {
+    let pool = Pool::new(served.chain, served.network, served.pool.clone())?;
+    pool.start();
+    pool.probed().await;
+    complain("portolan: reading the node's blocks again");
+    let again = match pool.pick(&Tried::new()) {
+        Ok(node) => store.read_again(&node, |_| ()).await.map_err(|error| error.to_string()),
+        Err(_) => Err("no node can be asked for its blocks".to_owned()),
+    };
+    pool.stop();
+    again.map_err(Failure::new)
 }
 
 /// What the node says, and whether it leaves nothing to complain of.
@@ -112,6 +151,12 @@ fn audit_text(audit: &Audit) -> String {
         audit.fees,
         audit.node,
     );
+    text += &again_text(audit.compared_blocks, audit.not_compared);
+    if audit.not_proved > 0 {
+        let count = number(Some(audit.not_proved));
+        text +=
+            &format!("{count} blocks are of a later version, whose hashes were not worked out\n");
+    }
     for fault in &audit.faults {
         text += &format!("  {fault}\n");
     }
