@@ -7,7 +7,9 @@
 use std::path::Path;
 
 fn main() {
-    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
+    // Asked when it runs: a folder of built parts may be shared by several clones.
+    let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+    let lock = Path::new(&folder).join("../../Cargo.lock");
     println!("cargo::rerun-if-changed={}", lock.display());
     println!("cargo::rerun-if-changed=build.rs");
     if let Ok(target) = std::env::var("TARGET") {
