@@ -148,10 +148,6 @@ async fn collect(
         if body.is_end_stream() {
             break;
         }
-        if len > UNCOUNTED_BYTES {
-            // There may be as much of it as the network gives, and more connections like this one.
-            tokio::task::yield_now().await;
-        }
     }
     Ok((whole.into_bytes(), claimed))
 }
@@ -196,7 +192,6 @@ async fn drop_rest(body: &mut RequestBody) {
     let reading = async {
         let mut dropped = 0u64;
         while let Some(Ok(frame)) = body.frame().await {
-            tokio::task::yield_now().await;
             dropped += frame.data_ref().map_or(0, |data| data.len() as u64);
             if dropped > DROPPED_BYTES {
                 return;

@@ -24,6 +24,7 @@ mod running;
 mod serve;
 mod socket;
 mod tls;
+mod turns;
 mod unread;
 mod visit;
 mod watch;

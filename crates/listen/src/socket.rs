@@ -4,8 +4,8 @@
 //! place of hyper's bare one, and reads on for a moment after closing, because a socket closed
 //! with unread bytes resets the connection and takes the answer with it. A client that has sent its
 //! request and shuts its sending side is kept from hyper until its answer is sent, since hyper
-//! would hang up (decision B6). Leaves time limits to the connection. Invariants: apart from a replaced refusal,
-//! bytes pass unchanged in both directions; a connection that ends within an answer is reset.
+//! would hang up (decision B6). What moves much waits for its turn. Leaves time limits to the
+//! connection. Invariants: apart from a replaced refusal, bytes pass unchanged in both directions; a connection that ends within an answer is reset.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -19,6 +19,7 @@ use tokio::time::{Sleep, sleep};
 use crate::refusal::{bare_refusal, render};
 use crate::reset::Reset;
 use crate::serve::Serve;
+use crate::turns::{Turns, Way};
 use crate::watch::Watch;
 
 /// How long a closed connection is read on.
@@ -32,6 +33,7 @@ pub(crate) struct Socket<I: Reset, S> {
     inner: I,
     service: Arc<S>,
     watch: Arc<Watch>,
+    turns: Turns,
     /// The client has sent all it will.
     ended: bool,
     /// What there was of the request's body when that was last asked about.
@@ -59,6 +61,7 @@ impl<I: Reset, S> Socket<I, S> {
             inner,
             service,
             watch,
+            turns: Turns::here(),
             ended: false,
             looked: None,
             replacement: None,
@@ -100,7 +103,10 @@ impl<I: AsyncRead + AsyncWrite + Reset + Unpin, S: Serve> Socket<I, S> {
         Some(Poll::Ready(Ok(instead_of)))
     }
 
-    fn noted(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn noted(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = written {
+            self.turns.moved(Way::Out, bytes);
+        }
         self.watch.wrote(written.is_ready());
         written
     }
@@ -109,12 +115,14 @@ impl<I: AsyncRead + AsyncWrite + Reset + Unpin, S: Serve> Socket<I, S> {
         let linger = self
             .linger
             .get_or_insert_with(|| Linger { until: Box::pin(sleep(LINGER)), left: LINGER_BYTES });
-        let mut scratch = [0; 4096];
+        let mut scratch = [0; 8192];
         loop {
+            ready!(self.turns.poll(Way::In, cx));
             let mut buf = ReadBuf::new(&mut scratch);
             match Pin::new(&mut self.inner).poll_read(cx, &mut buf) {
                 Poll::Ready(Ok(())) if !buf.filled().is_empty() && linger.left > 0 => {
                     linger.left = linger.left.saturating_sub(buf.filled().len());
+                    self.turns.moved(Way::In, buf.filled().len());
                 }
                 Poll::Ready(_) => return Poll::Ready(Ok(())),
                 Poll::Pending => return linger.until.as_mut().poll(cx).map(Ok),
@@ -131,9 +139,11 @@ impl<I: AsyncRead + AsyncWrite + Reset + Unpin, S: Serve> AsyncRead for Socket<I
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         if !self.ended {
+            ready!(self.turns.poll(Way::In, cx));
             ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
         }
         if buf.filled().len() > before {
+            self.turns.moved(Way::In, buf.filled().len() - before);
             self.watch.received();
             return Poll::Ready(Ok(()));
         }
@@ -152,6 +162,7 @@ impl<I: AsyncRead + AsyncWrite + Reset + Unpin, S: Serve> AsyncWrite for Socket<
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
+        ready!(self.turns.poll(Way::Out, cx));
         self.replace(&[buf]);
         let written = match self.poll_replacement(cx) {
             Some(written) => written,
@@ -165,6 +176,7 @@ impl<I: AsyncRead + AsyncWrite + Reset + Unpin, S: Serve> AsyncWrite for Socket<
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        ready!(self.turns.poll(Way::Out, cx));
         if let Some(last) = bufs.iter().rev().find(|buf| !buf.is_empty())
             && last.ends_with(b"\r\n\r\n")
         {
