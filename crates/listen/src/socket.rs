@@ -115,7 +115,7 @@ impl<I: AsyncRead + AsyncWrite + Reset + Unpin, S: Serve> Socket<I, S> {
         let linger = self
             .linger
             .get_or_insert_with(|| Linger { until: Box::pin(sleep(LINGER)), left: LINGER_BYTES });
-        let mut scratch = [0; 8192];
+        let mut scratch = [0; 16 << 10];
         loop {
             ready!(self.turns.poll(Way::In, cx));
             let mut buf = ReadBuf::new(&mut scratch);

@@ -15,9 +15,9 @@ use std::task::{Context, Poll, Waker};
 /// What a connection moves in one direction without being asked to wait, in bytes.
 const SMALL_BYTES: usize = 64 << 10;
 /// What a worker moves of all others in a round, in bytes.
-const ROUND_BYTES: usize = 128 << 10;
-/// How many who wait go on in a round. One read or write is about 32 KiB.
-const ROUND_TURNS: usize = 4;
+const ROUND_BYTES: usize = 32 << 10;
+/// How many who wait go on in a round, each with one read or write of about as much.
+const ROUND_TURNS: usize = 1;
 
 thread_local! {
     static LANE: Lane = Lane::default();
