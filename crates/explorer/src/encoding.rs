@@ -103,7 +103,26 @@ impl Coding {
 pub(crate) enum Writer {
     Plain,
     Gzip(GzEncoder<Vec<u8>>),
-    Brotli(Box<brotli::CompressorWriter<Vec<u8>>>),
+    Brotli(Box<dyn Compressor>),
+}
+
+/// Brotli's compressor behind a table of its own: the crates that drop a body would each be given all
+/// of it otherwise, a third of a megabyte.
+pub(crate) trait Compressor: Write + Send {
+    /// What was written by now.
+    fn written(&mut self) -> Vec<u8>;
+    /// What is written behind the last piece.
+    fn finish(self: Box<Self>) -> Vec<u8>;
+}
+
+impl Compressor for brotli::CompressorWriter<Vec<u8>> {
+    fn written(&mut self) -> Vec<u8> {
+        std::mem::take(self.get_mut())
+    }
+
+    fn finish(self: Box<Self>) -> Vec<u8> {
+        self.into_inner()
+    }
 }
 
 impl Writer {
@@ -120,7 +139,7 @@ impl Writer {
         let written = match self {
             Writer::Plain => Vec::new(),
             Writer::Gzip(writer) => std::mem::take(writer.get_mut()),
-            Writer::Brotli(writer) => std::mem::take(writer.get_mut()),
+            Writer::Brotli(writer) => writer.written(),
         };
         Ok(written.into())
     }
@@ -138,7 +157,7 @@ impl Writer {
         match self {
             Writer::Plain => Ok(Bytes::new()),
             Writer::Gzip(writer) => writer.finish().map(Bytes::from),
-            Writer::Brotli(writer) => Ok(writer.into_inner().into()),
+            Writer::Brotli(writer) => Ok(writer.finish().into()),
         }
     }
 }

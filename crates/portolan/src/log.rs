@@ -10,7 +10,9 @@ mod queue;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{LogConfig, LogFormat};
 pub(crate) use queue::lost_lines;
@@ -39,14 +41,15 @@ pub(crate) fn start(config: &LogConfig) -> Log {
     if let Ok(descriptor) = std::io::stderr().as_fd().try_clone_to_owned() {
         queue.write_to(std::fs::File::from(descriptor));
     }
+    let filter = filter(&config.level);
     let log = tracing_subscriber::fmt()
-        .with_env_filter(filter(&config.level))
+        .with_max_level(LevelFilter::TRACE)
         .with_ansi(false)
         .log_internal_errors(false)
         .with_writer(lines.clone());
     let begun = match config.format {
-        LogFormat::Text => log.try_init(),
-        LogFormat::Json => log.json().flatten_event(true).try_init(),
+        LogFormat::Text => log.finish().with(filter).try_init(),
+        LogFormat::Json => log.json().flatten_event(true).finish().with(filter).try_init(),
     };
     // It fails only if a log was started before, as tests in one process do.
     if begun.is_ok() {
@@ -56,10 +59,9 @@ pub(crate) fn start(config: &LogConfig) -> Log {
 }
 
 /// What is taken at a level.
-fn filter(level: &str) -> EnvFilter {
-    let filter = EnvFilter::try_new(level).unwrap_or_else(|_| EnvFilter::new("info"));
-    let silent = SILENT.into_iter().filter_map(|name| format!("{name}=off").parse().ok());
-    silent.fold(filter, EnvFilter::add_directive)
+fn filter(level: &str) -> Targets {
+    let filter = level.parse().unwrap_or_else(|_| Targets::new().with_default(LevelFilter::INFO));
+    filter.with_targets(SILENT.map(|name| (name, LevelFilter::OFF)))
 }
 
 /// A panic is a fault of ours; it is told in the log, like everything else.

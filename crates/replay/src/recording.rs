@@ -3,10 +3,8 @@
 //! Read once from the packed files that ship with the program; afterwards immutable and shared.
 //! Invariant: what a span names is sent from the one buffer without a copy.
 
-use std::collections::{HashMap, HashSet};
-use std::io::Read;
-
 use bytes::Bytes;
+use std::collections::{HashMap, HashSet};
 
 use crate::canonical;
 use crate::json;
@@ -19,7 +17,7 @@ pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
 /// One packed file.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// The gzip file.
+    /// The file, packed by Brotli.
     pub(crate) packed: &'static [u8],
     /// How it writes answers.
     pub(crate) format: Format,
@@ -55,8 +53,7 @@ impl Recording {
         let mut count = 0;
         for source in sources {
             let mut start = buffer.len();
-            flate2::read::GzDecoder::new(source.packed)
-                .read_to_end(&mut buffer)
+            brotli::BrotliDecompress(&mut &*source.packed, &mut buffer)
                 .map_err(|_| Unreadable::Packed)?;
             while start < buffer.len() {
                 let length = memchr::memchr(b'\n', &buffer[start..]);

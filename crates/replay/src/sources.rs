@@ -22,7 +22,7 @@ macro_rules! row {
             slug: $slug,
             take: Take::$take,
             sources: &[$(Source {
-                packed: include_bytes!(concat!("../recordings/", $slug, "/", $file, ".jsonl.gz")),
+                packed: include_bytes!(concat!("../recordings/", $slug, "/", $file, ".jsonl.br")),
                 format: $format,
                 phase: Phase::$phase,
             }),+],

@@ -26,8 +26,9 @@ impl Config {
         if let Err(error) = Plans::with(self.plan.clone()) {
             return Err(("plan".into(), error.to_string()));
         }
-        tracing_subscriber::EnvFilter::try_new(&self.log.level)
-            .map_err(|_| problem("log.level", "expected error, warn, info, debug or trace"))?;
+        if self.log.level.parse::<tracing_subscriber::filter::Targets>().is_err() {
+            return Err(problem("log.level", "expected error, warn, info, debug or trace"));
+        }
         self.check_chains()
     }
 
