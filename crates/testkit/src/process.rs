@@ -108,7 +108,7 @@ impl Process {
         self.kill();
     }
 
-    fn signal(&mut self, signal: Signal) {
+    pub(crate) fn signal(&mut self, signal: Signal) {
         if self.has_ended() {
             return;
         }
