@@ -55,7 +55,7 @@ impl Admin {
 
     /// The administration of an open store. `plans` are those that accounts may be given.
     pub fn over(storage: Storage, plans: Plans, clock: Clock) -> Admin {
-        let Storage { folder, store } = storage;
+        let Storage { folder, store, .. } = storage;
         Admin { folder, store, plans, clock }
     }
 

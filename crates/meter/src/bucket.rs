@@ -56,6 +56,25 @@ impl Bucket {
             }
         }
     }
+
+    /// Takes tokens that were paid elsewhere, as far as they are there.
+    pub(crate) fn note(&self, mono: Duration, tokens: u32, burst: u32) {
+        let now = ticks(mono);
+        let take = |full_at: u64| {
+            let empty_at = now.saturating_add(SECOND);
+            let next = full_at.max(now).saturating_add(cost(tokens, burst));
+            // What is in debt already is not put deeper.
+            Some(next.min(empty_at.max(full_at)))
+        };
+        let _ = self.full_at.fetch_update(Ordering::AcqRel, Ordering::Relaxed, take);
+    }
+
+    /// Tokens that are missing until it is full, rounded up.
+    pub(crate) fn missing(&self, mono: Duration, burst: u32) -> u32 {
+        let missing = self.full_at.load(Ordering::Relaxed).saturating_sub(ticks(mono));
+        let tokens = u128::from(missing) * u128::from(burst);
+        u32::try_from(tokens.div_ceil(u128::from(SECOND))).unwrap_or(u32::MAX)
+    }
 }
 
 fn level(missing: u64, burst: u32) -> Level {

@@ -78,7 +78,7 @@ pub fn copy(from: &Storage, to: &Storage, clock: &Clock) -> Result<Copied, CopyE
 
 /// Holds both services of the source, and records what its usage files have.
 fn take_source(from: &Storage, clock: &Clock) -> Result<Taken, CopyError> {
-    let Storage { folder, store } = from;
+    let Storage { folder, store, .. } = from;
     let mut taken = Taken::default();
     for service in Service::ALL {
         match open_ledger(from, service, clock)? {
@@ -92,7 +92,7 @@ fn take_source(from: &Storage, clock: &Clock) -> Result<Taken, CopyError> {
 
 /// The ledger of a service, where this machine has counted for this store.
 fn open_ledger(
-    Storage { folder, store }: &Storage,
+    Storage { folder, store, .. }: &Storage,
     service: Service,
     clock: &Clock,
 ) -> Result<Option<Ledger>, OpenError> {

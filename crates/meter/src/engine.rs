@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::buckets::Keeper;
 use crate::ledger::Ledger;
 use crate::store::{Store, StoreError};
 use crate::table::Table;
@@ -24,6 +25,8 @@ pub(crate) struct Engine {
     pub(crate) store: Box<dyn Store>,
     pub(crate) table: Table,
     pub(crate) ledgers: [Option<Arc<Ledger>>; 2],
+    /// Buckets that several processes have in common, where there are such.
+    pub(crate) keeper: Option<Keeper>,
     seen: AtomicU64,
     reading: Mutex<()>,
     /// Readings of the store that have begun, and the last of them that succeeded.
@@ -42,6 +45,7 @@ impl Engine {
         store: Box<dyn Store>,
         table: Table,
         ledgers: [Option<Arc<Ledger>>; 2],
+        keeper: Option<Keeper>,
     ) -> Engine {
         // Another word than the store shows, so that the first reading is not skipped.
         let seen = AtomicU64::new(store.changed().wrapping_sub(1));
@@ -50,6 +54,7 @@ impl Engine {
             store,
             table,
             ledgers,
+            keeper,
             seen,
             reading: Mutex::default(),
             begun: AtomicU64::new(0),

@@ -24,6 +24,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::buckets::Rate;
 use crate::clock::Now;
 use crate::folder::{Folder, Lock};
 use crate::lessee::Lessee;
@@ -100,10 +101,11 @@ impl Ledger {
         Ok(())
     }
 
-    /// This process's part of a plan's rate.
+    /// A plan's rate and this process's part of it.
     #[inline]
-    pub(crate) fn rate(&self, whole: u32) -> u32 {
-        self.lessee.as_ref().map_or(whole, |lessee| lessee.share.of(whole))
+    pub(crate) fn rate(&self, whole: u32) -> Rate {
+        let share = self.lessee.as_ref().map_or(whole, |lessee| lessee.share.of(whole));
+        Rate { whole, share }
     }
 
     /// What a day or month has seen: of all, or of this replica alone where each has leases.

@@ -12,6 +12,7 @@
 mod admin;
 mod background;
 mod bucket;
+mod buckets;
 mod caller;
 mod clock;
 mod copy;
@@ -48,6 +49,7 @@ mod store;
 mod table;
 mod tally;
 mod throttle;
+mod tls;
 mod usage_file;
 mod utc;
 
@@ -55,6 +57,7 @@ pub use admin::{
     AccountView, Admin, AdminError, HourView, KeyOptions, KeyView, NewKeyView, ServiceUsage,
     UsageView,
 };
+pub use buckets::{BucketsAddress, BucketsAddressError, BucketsView};
 pub use caller::Caller;
 pub use clock::{Clock, Hands, Now};
 pub use copy::{Copied, CopyError, copy};

@@ -12,11 +12,12 @@ use chain::Chain;
 use tokio::sync::Mutex;
 
 use crate::background::Background;
+use crate::buckets::Keeper;
 use crate::engine::Engine;
 use crate::leased::short;
 use crate::ledger::Ledger;
 use crate::lessee::Lessee;
-use crate::permit::{Asked, admit};
+use crate::permit::{Asked, admit, admit_shared};
 use crate::place::AccountPlace;
 use crate::plan::Offer;
 use crate::secret::digest_of;
@@ -24,7 +25,7 @@ use crate::storage::Storage;
 use crate::store::StoreError;
 use crate::table::{KeyEntry, Table};
 use crate::throttle::Throttle;
-use crate::{Caller, Clock, Denial, Now, OpenError, Permit, Plans, Reason, Service};
+use crate::{BucketsView, Caller, Clock, Denial, Now, OpenError, Permit, Plans, Reason, Service};
 
 /// Keys, plans and counters of the services that this process serves.
 pub struct Meter {
@@ -55,7 +56,7 @@ impl Meter {
         plans: Plans,
         clock: Clock,
     ) -> Result<Arc<Meter>, OpenError> {
-        let Storage { folder, store } = storage;
+        let Storage { folder, store, buckets } = storage;
         let mut ledgers = [None, None];
         for service in services {
             if ledgers[service.place()].is_none() {
@@ -64,7 +65,11 @@ impl Meter {
                 ledgers[service.place()] = Some(Arc::new(ledger));
             }
         }
-        let engine = Arc::new(Engine::new(clock, store, Table::new(plans), ledgers));
+        let identity = store.identity()?;
+        let keeper = buckets.map(|address| Keeper::start(address, identity)).transpose();
+        let keeper =
+            keeper.map_err(|source| OpenError::File { path: folder.path().to_owned(), source })?;
+        let engine = Arc::new(Engine::new(clock, store, Table::new(plans), ledgers, keeper));
         engine.catch_up()?;
         let background = Background::start(Arc::clone(&engine))
             .map_err(|source| OpenError::File { path: folder.path().to_owned(), source })?;
@@ -92,6 +97,11 @@ impl Meter {
     /// known keys are served from memory.
     pub fn serves(&self) -> bool {
         self.engine.serves()
+    }
+
+    /// How the buckets stand that several processes have in common; `None` where there are none.
+    pub fn buckets(&self) -> Option<BucketsView> {
+        self.engine.keeper.as_ref().map(|keeper| keeper.buckets.view())
     }
 
     /// Writes every usage row to the store now. Blocks; the background thread does so every few
@@ -139,7 +149,7 @@ impl Meter {
     ///
     /// It waits for nothing where all counters are of this process: its future is ready when it is
     /// first asked. Where a store lends units it is so as long as there are some at hand; else it waits
-    /// for more, a second at most.
+    /// for more, a second at most. Where buckets are shared it waits for those, 50 ms at most.
     #[inline]
     pub async fn admit(
         &self,
@@ -160,7 +170,13 @@ impl Meter {
     /// end takes one less.
     pub async fn prepay(&self, caller: &Caller, place: &mut AccountPlace) -> Result<(), Denial> {
         let ledger = self.engine.ledger(caller.service).ok_or_else(Denial::store_unavailable)?;
-        place.prepay(self.engine.clock.now(), ledger.rate(caller.plan().requests_per_second))
+        let (now, rate) = (self.engine.clock.now(), ledger.rate(caller.plan().requests_per_second));
+        let Some(keeper) = &self.engine.keeper else { return place.prepay(now, rate.share) };
+        if place.paid().is_none() {
+            let level = keeper.buckets.pay(place, now, 1, rate).await?;
+            place.prepaid_one(level);
+        }
+        Ok(())
     }
 
     /// As [`Meter::admit`], for a request that has its place.
@@ -195,11 +211,30 @@ impl Meter {
         asked: Asked,
     ) -> Result<Permit, Denial> {
         let ledger = self.engine.ledger(caller.service).ok_or_else(Denial::store_unavailable)?;
-        match admit(ledger, caller, &mut place, self.engine.clock.now(), asked) {
+        match self.attempt(ledger, caller, &mut place, asked).await {
             Err(denial) if denial.is_quota() && ledger.lessee.is_some() => {
                 Box::pin(self.borrow(ledger, caller, place, asked, denial)).await
             }
             charged => charged,
+        }
+    }
+
+    /// Charges a request out of what is at hand; waits for shared buckets alone, where there are such.
+    #[inline]
+    async fn attempt(
+        &self,
+        ledger: &Arc<Ledger>,
+        caller: &Caller,
+        place: &mut Option<AccountPlace>,
+        asked: Asked,
+    ) -> Result<Permit, Denial> {
+        let now = self.engine.clock.now();
+        match &self.engine.keeper {
+            None => admit(ledger, caller, place, now, asked),
+            Some(keeper) => {
+                let buckets = &keeper.buckets;
+                Box::pin(admit_shared(buckets, ledger, caller, place, now, asked)).await
+            }
         }
     }
 
@@ -228,7 +263,7 @@ impl Meter {
             if away || !lessee.more(&purse, stamp, asked.units, cap, deadline).await {
                 return Err(Denial::store_unavailable());
             }
-            match admit(ledger, caller, &mut place, self.engine.clock.now(), asked) {
+            match self.attempt(ledger, caller, &mut place, asked).await {
                 Err(next) if next.is_quota() => denial = next,
                 charged => return charged,
             }

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 use chain::Chain;
 
 use crate::bucket::Level;
+use crate::buckets::Buckets;
 use crate::clock::Now;
 use crate::lease::Lease;
 use crate::ledger::Ledger;
@@ -109,72 +110,115 @@ pub(crate) fn admit(
     caller: &Caller,
     place: &mut Option<AccountPlace>,
     now: Now,
-    Asked { chain, tokens, units }: Asked,
+    asked: Asked,
 ) -> Result<Permit, Denial> {
-    match chain {
-        Some(chain) => caller.may_use(chain)?,
-        None => caller.may_use_any()?,
-    }
-    let (day, month) = (now.utc.day(), now.utc.month());
-    let mut charge = Charge { units, day, month, leased: Leased::default() };
-    if !ledger.open_days.is_open(charge.day) {
-        return Err(Denial::store_unavailable());
-    }
-    // The slot is there before anything is reserved, so that adding to it cannot fail.
-    let row = match units {
-        0 => None,
-        _ => Some(row(ledger, &caller.key, chain, now)?),
-    };
-    let (place, level, left) = charge.reserve(ledger, caller, place, now, tokens)?;
-    let row = match row {
-        Some((slot, name)) => Some((add(ledger, caller, charge, slot, name)?, name)),
-        None => None,
-    };
-    let remains = Remains {
-        limit: caller.plan().requests_per_second,
-        remaining: level.remaining,
-        reset_secs: level.reset_secs,
-        monthly_remaining: left[0],
-        daily_remaining: left[1],
-        key_daily_remaining: left[2],
-    };
-    Ok(Permit { ledger: Arc::clone(ledger), place, charge, row, remains })
+    let mut held = Held::take(ledger, caller, place, now, asked)?;
+    let rate = ledger.rate(caller.plan().requests_per_second).share;
+    let level = held.place()?.pay(now, asked.tokens, rate)?;
+    held.complete(level)
 }
 
-impl Charge {
-    /// Takes the units from the quotas, a place in flight unless there is one, and the tokens: all
-    /// or nothing. Returns the place, the bucket and what the month, the day and the day of the key
-    /// have left.
+/// The same with a bucket that several processes have in common.
+pub(crate) async fn admit_shared(
+    buckets: &Buckets,
+    ledger: &Arc<Ledger>,
+    caller: &Caller,
+    place: &mut Option<AccountPlace>,
+    now: Now,
+    asked: Asked,
+) -> Result<Permit, Denial> {
+    let mut held = Held::take(ledger, caller, place, now, asked)?;
+    let rate = ledger.rate(caller.plan().requests_per_second);
+    let level = buckets.pay(held.place()?, now, asked.tokens, rate).await?;
+    held.complete(level)
+}
+
+/// A request that has its units and its place, and has still to pay its tokens. Dropped before it is
+/// complete, it gives everything back.
+struct Held<'a> {
+    ledger: &'a Arc<Ledger>,
+    caller: &'a Caller,
+    charge: Charge,
+    /// Where the units go, if there are any.
+    row: Option<(u32, RowName)>,
+    /// None once it is complete.
+    place: Option<AccountPlace>,
+    /// What the month, the day and the day of the key have left.
+    left: [Option<u64>; 3],
+}
+
+impl<'a> Held<'a> {
     #[inline]
-    fn reserve(
-        &mut self,
-        ledger: &Ledger,
-        caller: &Caller,
+    fn take(
+        ledger: &'a Arc<Ledger>,
+        caller: &'a Caller,
         place: &mut Option<AccountPlace>,
         now: Now,
-        tokens: u32,
-    ) -> Result<(AccountPlace, Level, [Option<u64>; 3]), Denial> {
-        let (left, rate) = match &ledger.lessee {
-            None => (self.take_units(caller, now)?, caller.plan().requests_per_second),
-            Some(lessee) => {
-                let left = self.take_leased_units(lessee, caller, now)?;
-                (left, lessee.share.of(caller.plan().requests_per_second))
-            }
+        Asked { chain, units, .. }: Asked,
+    ) -> Result<Held<'a>, Denial> {
+        match chain {
+            Some(chain) => caller.may_use(chain)?,
+            None => caller.may_use_any()?,
+        }
+        let (day, month) = (now.utc.day(), now.utc.month());
+        let mut charge = Charge { units, day, month, leased: Leased::default() };
+        if !ledger.open_days.is_open(charge.day) {
+            return Err(Denial::store_unavailable());
+        }
+        // The slot is there before anything is reserved, so that adding to it cannot fail.
+        let row = match units {
+            0 => None,
+            _ => Some(row(ledger, &caller.key, chain, now)?),
         };
-        let entered = place.take().map_or_else(|| AccountPlace::enter(caller), Ok);
-        let paid = entered.and_then(|mut place| {
-            let level = place.pay(now, tokens, rate)?;
-            Ok((place, level))
-        });
-        match paid {
-            Ok((place, level)) => Ok((place, level, left)),
+        let left = match &ledger.lessee {
+            None => charge.take_units(caller, now)?,
+            Some(lessee) => charge.take_leased_units(lessee, caller, now)?,
+        };
+        match place.take().map_or_else(|| AccountPlace::enter(caller), Ok) {
+            Ok(place) => Ok(Held { ledger, caller, charge, row, place: Some(place), left }),
             Err(denial) => {
-                self.give_back(caller.allowance(), gateway_key(caller));
+                charge.give_back(caller.allowance(), gateway_key(caller));
                 Err(denial)
             }
         }
     }
 
+    #[inline]
+    fn place(&mut self) -> Result<&mut AccountPlace, Denial> {
+        self.place.as_mut().ok_or_else(Denial::store_unavailable)
+    }
+
+    /// Adds the units to their row; the tokens are paid.
+    #[inline]
+    fn complete(mut self, level: Level) -> Result<Permit, Denial> {
+        let (ledger, caller, charge) = (self.ledger, self.caller, self.charge);
+        let row = match self.row {
+            Some((slot, name)) => Some((add(ledger, caller, charge, slot, name)?, name)),
+            None => None,
+        };
+        let place = self.place.take().ok_or_else(Denial::store_unavailable)?;
+        let remains = Remains {
+            limit: caller.plan().requests_per_second,
+            remaining: level.remaining,
+            reset_secs: level.reset_secs,
+            monthly_remaining: self.left[0],
+            daily_remaining: self.left[1],
+            key_daily_remaining: self.left[2],
+        };
+        Ok(Permit { ledger: Arc::clone(ledger), place, charge, row, remains })
+    }
+}
+
+impl Drop for Held<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.place.is_some() {
+            self.charge.give_back(self.caller.allowance(), gateway_key(self.caller));
+        }
+    }
+}
+
+impl Charge {
     /// Takes the units from month, day and the key's day, the longest wait first.
     #[inline]
     fn take_units(self, caller: &Caller, now: Now) -> Result<[Option<u64>; 3], Denial> {
@@ -279,10 +323,7 @@ fn add(
             remembered.iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
             Ok(slot)
         }
-        _ => {
-            charge.give_back(caller.allowance(), gateway_key(caller));
-            Err(Denial::store_unavailable())
-        }
+        _ => Err(Denial::store_unavailable()),
     }
 }
 

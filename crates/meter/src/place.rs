@@ -19,6 +19,8 @@ pub struct AccountPlace {
     in_flight: u32,
     /// Tokens that were taken before it was known how many it takes.
     prepaid: u32,
+    /// How full the bucket was after those.
+    prepaid_level: Option<Level>,
 }
 
 impl AccountPlace {
@@ -34,6 +36,7 @@ impl AccountPlace {
                 service: caller.service,
                 in_flight: before + 1,
                 prepaid: 0,
+                prepaid_level: None,
             }),
             Err(_) => Err(Denial::after(Reason::TooManyConcurrent, 1)),
         }
@@ -47,10 +50,24 @@ impl AccountPlace {
     /// Takes one token now, of those that the request will be charged with.
     pub(crate) fn prepay(&mut self, now: Now, rate: u32) -> Result<(), Denial> {
         if self.prepaid == 0 {
-            self.pay(now, 1, rate)?;
-            self.prepaid = 1;
+            let level = self.pay(now, 1, rate)?;
+            self.prepaid_one(level);
         }
         Ok(())
+    }
+
+    /// One token was taken, which left the bucket like that.
+    pub(crate) fn prepaid_one(&mut self, level: Level) {
+        (self.prepaid, self.prepaid_level) = (1, Some(level));
+    }
+
+    /// Tokens that were taken already, and how full the bucket was then.
+    pub(crate) fn paid(&self) -> Option<(u32, Level)> {
+        self.prepaid_level.map(|level| (self.prepaid, level))
+    }
+
+    pub(crate) fn service(&self) -> Service {
+        self.service
     }
 
     /// Takes the tokens that are not paid yet, at what is this process's part of the plan's rate.

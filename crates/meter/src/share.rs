@@ -2,8 +2,8 @@
 //!
 //! Each has an equal share of the plan's rate in whole calls, and the first ones the rest: the shares
 //! add up to the rate, unless that is smaller than the number of processes, for nobody is shut out.
-//! While the store is away everybody keeps the share that it had. A bucket that the processes have in
-//! common would stand here.
+//! While the store is away everybody keeps the share that it had. Where the processes have
+//! buckets in common (`buckets.rs`) it counts only while those are away.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

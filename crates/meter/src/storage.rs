@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use crate::OpenError;
+use crate::buckets::BucketsAddress;
 use crate::folder::Folder;
 use crate::postgres::{Postgres, PostgresAddress};
 use crate::sqlite::Sqlite;
@@ -18,6 +19,7 @@ use crate::store::Store;
 pub struct Storage {
     pub(crate) folder: Folder,
     pub(crate) store: Box<dyn Store>,
+    pub(crate) buckets: Option<BucketsAddress>,
 }
 
 impl Storage {
@@ -25,7 +27,7 @@ impl Storage {
     pub fn embedded(dir: &Path) -> Result<Storage, OpenError> {
         let folder = Folder::open(dir)?;
         let store = Box::new(Sqlite::open(&folder)?);
-        Ok(Storage { folder, store })
+        Ok(Storage { folder, store, buckets: None })
     }
 
     /// Accounts, keys and recorded usage in a PostgreSQL; the folder has the usage files of what is
@@ -33,6 +35,13 @@ impl Storage {
     pub fn postgres(dir: &Path, address: PostgresAddress) -> Result<Storage, OpenError> {
         let folder = Folder::open(dir)?;
         let store = Box::new(Postgres::open(address)?);
-        Ok(Storage { folder, store })
+        Ok(Storage { folder, store, buckets: None })
+    }
+
+    /// The same with buckets that several processes have in common, in a Valkey or Redis; of use where
+    /// they have the store in common too.
+    #[must_use]
+    pub fn with_buckets(self, address: BucketsAddress) -> Storage {
+        Storage { buckets: Some(address), ..self }
     }
 }

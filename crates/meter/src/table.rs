@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwap;
 
 use crate::bucket::Bucket;
+use crate::buckets::Known;
 use crate::lease::Lease;
 use crate::plan::{Offer, chain_bits};
 use crate::store::{Account, Changes, Key, Total};
@@ -65,6 +66,8 @@ pub(crate) struct Allowance {
     /// What a shared store has lent.
     pub(crate) day_lease: Lease,
     pub(crate) month_lease: Lease,
+    /// What is known of its bucket where several processes have it in common.
+    pub(crate) known: Known,
 }
 
 /// A key: what its row says and what it has used.

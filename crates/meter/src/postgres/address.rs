@@ -4,19 +4,15 @@
 //! another machine TLS is spoken and its certificate verified, unless the address says otherwise.
 
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::store::StoreError;
+use crate::tls;
 
 /// How long a connection may take to come about.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -104,8 +100,7 @@ impl PostgresAddress {
     pub(super) fn config(&self) -> Result<tokio_postgres::Config, StoreError> {
         let mut config = self.config.clone();
         if let Some(path) = &self.password_file {
-            let password = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
-            config.password(password.trim_end_matches(['\r', '\n']));
+            config.password(tls::password(path).map_err(StoreError::Failed)?);
         }
         Ok(config)
     }
@@ -115,26 +110,7 @@ impl PostgresAddress {
         if self.config.get_ssl_mode() == SslMode::Disable {
             return Ok(None);
         }
-        let mut roots = RootCertStore::empty();
-        match &self.ca {
-            None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
-            Some(path) => {
-                let text = fs::read(path).map_err(|error| unreadable(path, &error))?;
-                for certificate in CertificateDer::pem_slice_iter(&text) {
-                    let certificate = certificate.map_err(|error| unreadable(path, &error))?;
-                    roots.add(certificate).map_err(|error| unreadable(path, &error))?;
-                }
-                if roots.is_empty() {
-                    return Err(unreadable(path, &"no certificate is in it"));
-                }
-            }
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| StoreError::Failed(error.to_string()))?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+        let config = tls::client(self.ca.as_deref()).map_err(StoreError::Failed)?;
         Ok(Some(MakeRustlsConnect::new(config)))
     }
 }
@@ -143,10 +119,6 @@ impl fmt::Debug for PostgresAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PostgresAddress").field("url", &self.url).finish_non_exhaustive()
     }
-}
-
-fn unreadable(path: &Path, why: &dyn fmt::Display) -> StoreError {
-    StoreError::Failed(format!("{}: {why}", path.display()))
 }
 
 /// Is it on this machine, so that nobody listens on the way?
