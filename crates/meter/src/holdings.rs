@@ -9,7 +9,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::lender::{Ask, Lender, Lent, PotName, fair};
+use crate::lender::{Ask, Kind, Lender, Lent, PotName, fair};
+use crate::lending::KindView;
 use crate::purse::{Purse, Wanted};
 use crate::store::StoreError;
 use crate::{Replica, Service};
@@ -117,6 +118,19 @@ impl Holdings {
         let asks = due.filter_map(|(name, one)| one.ask(*name, now, who.live));
         let asks: Vec<Ask> = asks.collect();
         self.tell(lender, who, now, &asks)
+    }
+
+    /// What is held, by kinds.
+    pub(crate) fn view(&self) -> [KindView; 3] {
+        let mut view = [Kind::Month, Kind::Day, Kind::KeyDay]
+            .map(|kind| KindView { name: kind.as_str(), ..KindView::default() });
+        for (name, one) in &self.open {
+            let left = one.purse.term(name.stamp).left(name.stamp).unwrap_or(0);
+            let kind = &mut view[name.kind as usize];
+            kind.leases += u64::from(left > 0);
+            kind.units = kind.units.saturating_add(left);
+        }
+        view
     }
 
     /// Returns everything that is left.

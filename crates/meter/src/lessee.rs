@@ -4,6 +4,7 @@
 //! background has asked the store: once, mostly, for the first call of an account on a replica.
 //! Invariant: no call waits longer than [`PATIENCE`].
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use tokio::time::{Instant as Deadline, timeout_at};
 use crate::clock::Now;
 use crate::holdings::{Borrower, Holdings, Moment};
 use crate::lender::Lender;
+use crate::lending::{KindView, LendingView};
 use crate::open_days::OpenDays;
 use crate::purse::{Purse, Wanted};
 use crate::share::Share;
@@ -42,6 +44,11 @@ pub(crate) struct Lessee {
     /// Looks that have ended.
     looks: watch::Sender<u64>,
     holdings: Mutex<Turns>,
+    /// As of the last look at every lease.
+    seen: Mutex<[KindView; 3]>,
+    lends: AtomicBool,
+    waits: AtomicU64,
+    late: AtomicU64,
 }
 
 /// What is held, and when what is due.
@@ -75,6 +82,10 @@ impl Lessee {
             bell: OnceLock::new(),
             looks: watch::Sender::new(0),
             holdings: Mutex::default(),
+            seen: Mutex::new(Holdings::default().view()),
+            lends: AtomicBool::new(true),
+            waits: AtomicU64::new(0),
+            late: AtomicU64::new(0),
         })
     }
 
@@ -120,7 +131,22 @@ impl Lessee {
         let mut looks = self.looks.subscribe();
         let _waiting = purse.term(stamp).wait(units);
         self.want(purse.clone(), stamp, cap);
-        timeout_at(deadline, looks.changed()).await.is_ok_and(|looked| looked.is_ok())
+        let looked = timeout_at(deadline, looks.changed()).await.is_ok_and(|looked| looked.is_ok());
+        let counter = if looked { &self.waits } else { &self.late };
+        counter.fetch_add(1, Ordering::Relaxed);
+        looked
+    }
+
+    /// How it stands, for the operator.
+    pub(crate) fn view(&self) -> LendingView {
+        LendingView {
+            service: self.service,
+            live_replicas: self.share.live(),
+            lends: self.lends.load(Ordering::Relaxed),
+            waits: self.waits.load(Ordering::Relaxed),
+            late: self.late.load(Ordering::Relaxed),
+            kinds: *self.seen.lock().unwrap_or_else(PoisonError::into_inner),
+        }
     }
 
     /// Does what is due, and wakes those who wait.
@@ -133,6 +159,7 @@ impl Lessee {
         if mono >= turns.rests_until {
             let done = self.work(&mut turns, lender, open_days, now);
             let failed = done.is_err();
+            self.lends.store(!failed, Ordering::Relaxed);
             if std::mem::replace(&mut turns.failing, failed) != failed {
                 match &done {
                     Ok(()) => tracing::info!(service = %self.service, "units are lent again"),
@@ -173,6 +200,8 @@ impl Lessee {
         turns.holdings.look(lender, self.borrower(), moment, all)?;
         if all {
             turns.next_look = moment.mono + LOOK;
+            let seen = turns.holdings.view();
+            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
         }
         Ok(())
     }

@@ -25,7 +25,9 @@ use crate::storage::Storage;
 use crate::store::StoreError;
 use crate::table::{KeyEntry, Table};
 use crate::throttle::Throttle;
-use crate::{BucketsView, Caller, Clock, Denial, Now, OpenError, Permit, Plans, Reason, Service};
+use crate::{
+    BucketsView, Caller, Clock, Denial, LendingView, Now, OpenError, Permit, Plans, Reason, Service,
+};
 
 /// Keys, plans and counters of the services that this process serves.
 pub struct Meter {
@@ -102,6 +104,12 @@ impl Meter {
     /// How the buckets stand that several processes have in common; `None` where there are none.
     pub fn buckets(&self) -> Option<BucketsView> {
         self.engine.keeper.as_ref().map(|keeper| keeper.buckets.view())
+    }
+
+    /// How each service stands with a store that lends units; nothing where it lends none.
+    pub fn lending(&self) -> Vec<LendingView> {
+        let ledgers = self.engine.ledgers.iter().flatten();
+        ledgers.filter_map(|ledger| Some(ledger.lessee.as_ref()?.view())).collect()
     }
 
     /// Writes every usage row to the store now. Blocks; the background thread does so every few

@@ -156,11 +156,18 @@ impl Config {
             let explorer = &config.explorer;
             (explorer.cache_mb, explorer.write_buffer_mb, explorer.sync())
         };
-        let accounts =
-            |config: &Config| StoreConfig { dir: PathBuf::new(), ..config.store.clone() };
+        let accounts = |config: &Config| {
+            let store = config.store.clone();
+            (store.accounts, store.accounts_password_file, store.accounts_ca)
+        };
+        let buckets = |config: &Config| {
+            let store = config.store.clone();
+            (store.buckets, store.buckets_password_file, store.buckets_ca)
+        };
         let changed = [
             ("store.dir", self.store.dir != new.store.dir),
             ("store.accounts", accounts(self) != accounts(new)),
+            ("store.buckets", buckets(self) != buckets(new)),
             ("[log]", self.log != new.log),
             ("serve.drain_grace_secs", self.serve.drain_grace_secs != new.serve.drain_grace_secs),
             ("serve.workers", self.serve.workers != new.serve.workers),
@@ -179,7 +186,12 @@ impl Config {
     fn settle_paths(&mut self, folder: &Path) {
         let store = &mut self.store;
         settle(&mut store.dir, folder);
-        let files = [&mut store.accounts_password_file, &mut store.accounts_ca];
+        let files = [
+            &mut store.accounts_password_file,
+            &mut store.accounts_ca,
+            &mut store.buckets_password_file,
+            &mut store.buckets_ca,
+        ];
         files.into_iter().flatten().for_each(|path| settle(path, folder));
         let nodes = self.chain.values_mut().flat_map(|chain| &mut chain.nodes);
         let files =

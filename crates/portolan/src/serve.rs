@@ -10,6 +10,7 @@ mod explorers;
 mod health;
 mod health_page;
 mod index_metrics;
+mod meter_metrics;
 mod obstacles;
 mod program_metrics;
 pub(crate) mod rebuilt;

@@ -54,7 +54,8 @@ pub(crate) fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> 
         ));
     }
     // What keeps `serve` from serving is said before anybody is asked.
-    let obstacles = obstacles(config);
+    let mut obstacles = obstacles(config);
+    obstacles.extend(buckets_away(config));
     if !obstacles.is_empty() {
         return Err(Failure::new(obstacles.join("; ")));
     }
@@ -64,6 +65,13 @@ pub(crate) fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> 
     output.print(&findings, |findings| people(findings))?;
     let all_ok = findings.iter().all(|finding| finding.ok);
     Ok(if all_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Shared buckets that cannot be had; `serve` would make do with shares of the rates.
+fn buckets_away(config: &Config) -> Option<String> {
+    let address = config.store.buckets().ok()??;
+    let why = address.try_it().err()?;
+    Some(format!("store.buckets {}: {why}", address.url()))
 }
 
 async fn ask(served: Vec<Served>) -> Result<Vec<Finding>, Failure> {

@@ -34,13 +34,27 @@ impl Config {
 
     fn check_store(&self) -> Result<(), Problem> {
         let store = &self.store;
+        store.buckets().map_err(|error| problem("store.buckets", &error.to_string()))?;
         store.address().map_err(|error| problem("store.accounts", &error.to_string()))?;
         let files = [
             ("store.accounts_password_file", &store.accounts_password_file),
             ("store.accounts_ca", &store.accounts_ca),
         ];
-        match files.iter().find(|(_, file)| store.accounts.is_none() && file.is_some()) {
-            Some((field, _)) => Err(problem(field, "means nothing without store.accounts")),
+        if let Some((field, _)) =
+            files.iter().find(|(_, file)| store.accounts.is_none() && file.is_some())
+        {
+            return Err(problem(field, "means nothing without store.accounts"));
+        }
+        let files = [
+            ("store.buckets_password_file", &store.buckets_password_file),
+            ("store.buckets_ca", &store.buckets_ca),
+        ];
+        match files.iter().find(|(_, file)| store.buckets.is_none() && file.is_some()) {
+            Some((field, _)) => Err(problem(field, "means nothing without store.buckets")),
+            None if store.buckets.is_some() && store.accounts.is_none() => Err(problem(
+                "store.buckets",
+                "is for several processes on one store: give store.accounts too",
+            )),
             None => Ok(()),
         }
     }

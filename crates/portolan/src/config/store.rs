@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use meter::{AddressError, OpenError, PostgresAddress, Storage};
+use meter::{
+    AddressError, BucketsAddress, BucketsAddressError, OpenError, PostgresAddress, Storage,
+};
 use serde::Deserialize;
 
 /// The folder of everything embedded, and the database of accounts where that is another.
@@ -17,6 +19,13 @@ pub struct StoreConfig {
     pub accounts_password_file: Option<PathBuf>,
     /// A file with the authorities that its certificate may come from, PEM.
     pub accounts_ca: Option<PathBuf>,
+    /// The Valkey or Redis with the buckets that all processes have in common; each has a share of
+    /// every rate unless given.
+    pub buckets: Option<String>,
+    /// A file with its password.
+    pub buckets_password_file: Option<PathBuf>,
+    /// A file with the authorities that its certificate may come from, PEM.
+    pub buckets_ca: Option<PathBuf>,
 }
 
 impl Default for StoreConfig {
@@ -26,6 +35,9 @@ impl Default for StoreConfig {
             accounts: None,
             accounts_password_file: None,
             accounts_ca: None,
+            buckets: None,
+            buckets_password_file: None,
+            buckets_ca: None,
         }
     }
 }
@@ -36,6 +48,24 @@ impl StoreConfig {
         let file = self.accounts_password_file.as_deref();
         let address = |url: &String| PostgresAddress::new(url, file, self.accounts_ca.as_deref());
         self.accounts.as_ref().map(address).transpose()
+    }
+
+    /// The address of the Valkey or Redis, where one is given.
+    pub(crate) fn buckets(&self) -> Result<Option<BucketsAddress>, BucketsAddressError> {
+        let (file, ca) = (self.buckets_password_file.as_deref(), self.buckets_ca.as_deref());
+        self.buckets.as_ref().map(|url| BucketsAddress::new(url, file, ca)).transpose()
+    }
+
+    /// Opens the store for a process that serves: with the buckets, where they are elsewhere. Blocks.
+    ///
+    /// # Errors
+    /// It cannot be opened. That the buckets cannot be reached is none.
+    pub fn open_to_serve(&self) -> Result<Storage, OpenError> {
+        let storage = self.open()?;
+        Ok(match self.buckets().expect("checked when the configuration was read") {
+            Some(address) => storage.with_buckets(address),
+            None => storage,
+        })
     }
 
     /// Opens the store of accounts, keys and usage. Blocks.

@@ -250,6 +250,19 @@ fn value_that_makes_no_sense_names_its_field() {
             "[store]\naccounts_password_file = \"f\"".into(),
             "store.accounts_password_file: means nothing without store.accounts",
         ),
+        ("[store]\nbuckets = \"cache.example\"".into(), "store.buckets: must be like redis://"),
+        (
+            "[store]\nbuckets = \"redis://u:hunter2@h\"".into(),
+            "store.buckets: must have no password in it",
+        ),
+        (
+            "[store]\nbuckets = \"redis://h\"".into(),
+            "store.buckets: is for several processes on one store: give store.accounts too",
+        ),
+        (
+            "[store]\nbuckets_ca = \"f\"".into(),
+            "store.buckets_ca: means nothing without store.buckets",
+        ),
         ("[gateway]\nlog_range = 0".into(), "gateway.log_range: must be at least 1"),
         ("[gateway]\nmax_head_bytes = 10".into(), "gateway.max_head_bytes: must be at least 8192"),
         ("[gateway]\ntls_cert = \"c\"".into(), "gateway.tls_key: missing"),

@@ -52,8 +52,8 @@ impl Health {
             }
             "/metrics" => {
                 let services = self.services.iter().map(|service| service.registry());
-                let store = self.meter.store_answers();
-                (StatusCode::OK, PROMETHEUS, metrics(services, store, &pools(), &indexes()))
+                let body = metrics(services, &self.meter, &pools(), &indexes());
+                (StatusCode::OK, PROMETHEUS, body)
             }
             _ => (StatusCode::NOT_FOUND, TEXT, "only /healthz, /readyz, /metrics\n".into()),
         }

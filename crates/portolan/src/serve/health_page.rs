@@ -6,11 +6,13 @@
 use std::sync::Arc;
 
 use index::ChainIndex;
+use meter::Meter;
 use node::{NodeState, Pool};
-use prometheus::{IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
+use prometheus::{IntGaugeVec, Opts, Registry, TextEncoder};
 use serde::Serialize;
 
 use super::index_metrics::indexes;
+use super::meter_metrics::meter;
 use super::program_metrics::program;
 
 /// Readiness of the process.
@@ -107,25 +109,16 @@ fn node_view(state: NodeState) -> NodeView {
 /// index, and what is to be told of the program.
 pub(super) fn metrics<'a>(
     services: impl IntoIterator<Item = &'a Registry>,
-    store_answers: bool,
+    counted: &Meter,
     pools: &[Arc<Pool>],
     kept: &[ChainIndex],
 ) -> String {
     let mut families: Vec<_> = services.into_iter().flat_map(Registry::gather).collect();
     families.extend(nodes(pools).gather());
     families.extend(indexes(kept).gather());
-    families.extend(store(store_answers).gather());
+    families.extend(meter(counted).gather());
     families.extend(program().gather());
     TextEncoder::new().encode_to_string(&families).unwrap_or_default()
-}
-
-fn store(answers: bool) -> Registry {
-    let registry = Registry::new();
-    let help = "1 while the store of accounts and keys can be read";
-    let gauge = IntGauge::new("portolan_store_answers", help).expect("the name is valid");
-    gauge.set(answers.into());
-    registry.register(Box::new(gauge)).expect("it is the only one");
-    registry
 }
 
 fn nodes(pools: &[Arc<Pool>]) -> Registry {

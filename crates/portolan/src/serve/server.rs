@@ -223,7 +223,7 @@ async fn open_meter(config: &Config, services: &Services) -> Result<Arc<Meter>, 
     let metered = metered.into_iter().filter(|(who, _)| services.has(*who));
     let metered: Vec<Service> = metered.map(|(_, service)| service).collect();
     let open = move || {
-        let open = || Meter::over(store.open()?, &metered, plans.clone(), Clock::system());
+        let open = || Meter::over(store.open_to_serve()?, &metered, plans.clone(), Clock::system());
         match open() {
             Err(error) if reserve::give_up(&dir) => {
                 let store = dir.display();
