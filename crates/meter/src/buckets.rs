@@ -25,6 +25,7 @@ use crate::{Denial, Reason};
 
 mod address;
 mod keeper;
+mod pause;
 
 pub use address::{BucketsAddress, BucketsAddressError};
 pub(crate) use keeper::Keeper;

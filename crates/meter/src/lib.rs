@@ -20,6 +20,7 @@ mod denial;
 mod engine;
 mod epoch;
 mod folder;
+mod held;
 mod holdings;
 mod lease;
 mod leased;

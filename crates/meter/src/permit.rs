@@ -1,9 +1,7 @@
-//! Charging a request before its work, and what it holds meanwhile.
+//! What a request is charged with, and what an admitted one holds.
 //!
-//! Order of decision B6: monthly, daily and key-daily quota, concurrency, rate; a request with a
-//! body takes its [`AccountPlace`] before all that, so that no account has more bodies on their way
-//! than requests in flight. Invariant: a refused request leaves every counter as it was, and an admitted
-//! one is in the usage rows before anything is done for it.
+//! Leaves the order of charging to `held`. Invariant: units that are charged are in the usage rows, and
+//! are given back to where they were taken from.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,8 +9,6 @@ use std::sync::atomic::Ordering;
 
 use chain::Chain;
 
-use crate::bucket::Level;
-use crate::buckets::Buckets;
 use crate::clock::Now;
 use crate::lease::Lease;
 use crate::ledger::Ledger;
@@ -48,6 +44,18 @@ pub(crate) struct Charge {
 pub(crate) type Leased = [bool; 3];
 
 impl Permit {
+    /// A request of which everything is charged.
+    #[inline]
+    pub(crate) fn new(
+        ledger: &Arc<Ledger>,
+        place: AccountPlace,
+        charge: Charge,
+        row: Option<(u32, RowName)>,
+        remains: Remains,
+    ) -> Permit {
+        Permit { ledger: Arc::clone(ledger), place, charge, row, remains }
+    }
+
     /// Gives units back, at most what is still charged, in the hour, day and month they were
     /// charged in (decision B7). Tokens are not given back.
     pub fn refund(&mut self, units: u32) {
@@ -102,126 +110,10 @@ pub(crate) struct Asked {
     pub(crate) units: u32,
 }
 
-/// Charges a request, or says why not. One that has no place yet takes it; one that is refused by a
-/// quota keeps it.
-#[inline]
-pub(crate) fn admit(
-    ledger: &Arc<Ledger>,
-    caller: &Caller,
-    place: &mut Option<AccountPlace>,
-    now: Now,
-    asked: Asked,
-) -> Result<Permit, Denial> {
-    let mut held = Held::take(ledger, caller, place, now, asked)?;
-    let rate = ledger.rate(caller.plan().requests_per_second).share;
-    let level = held.place()?.pay(now, asked.tokens, rate)?;
-    held.complete(level)
-}
-
-/// The same with a bucket that several processes have in common.
-pub(crate) async fn admit_shared(
-    buckets: &Buckets,
-    ledger: &Arc<Ledger>,
-    caller: &Caller,
-    place: &mut Option<AccountPlace>,
-    now: Now,
-    asked: Asked,
-) -> Result<Permit, Denial> {
-    let mut held = Held::take(ledger, caller, place, now, asked)?;
-    let rate = ledger.rate(caller.plan().requests_per_second);
-    let level = buckets.pay(held.place()?, now, asked.tokens, rate).await?;
-    held.complete(level)
-}
-
-/// A request that has its units and its place, and has still to pay its tokens. Dropped before it is
-/// complete, it gives everything back.
-struct Held<'a> {
-    ledger: &'a Arc<Ledger>,
-    caller: &'a Caller,
-    charge: Charge,
-    /// Where the units go, if there are any.
-    row: Option<(u32, RowName)>,
-    /// None once it is complete.
-    place: Option<AccountPlace>,
-    /// What the month, the day and the day of the key have left.
-    left: [Option<u64>; 3],
-}
-
-impl<'a> Held<'a> {
-    #[inline]
-    fn take(
-        ledger: &'a Arc<Ledger>,
-        caller: &'a Caller,
-        place: &mut Option<AccountPlace>,
-        now: Now,
-        Asked { chain, units, .. }: Asked,
-    ) -> Result<Held<'a>, Denial> {
-        match chain {
-            Some(chain) => caller.may_use(chain)?,
-            None => caller.may_use_any()?,
-        }
-        let (day, month) = (now.utc.day(), now.utc.month());
-        let mut charge = Charge { units, day, month, leased: Leased::default() };
-        if !ledger.open_days.is_open(charge.day) {
-            return Err(Denial::store_unavailable());
-        }
-        // The slot is there before anything is reserved, so that adding to it cannot fail.
-        let row = match units {
-            0 => None,
-            _ => Some(row(ledger, &caller.key, chain, now)?),
-        };
-        let left = match &ledger.lessee {
-            None => charge.take_units(caller, now)?,
-            Some(lessee) => charge.take_leased_units(lessee, caller, now)?,
-        };
-        match place.take().map_or_else(|| AccountPlace::enter(caller), Ok) {
-            Ok(place) => Ok(Held { ledger, caller, charge, row, place: Some(place), left }),
-            Err(denial) => {
-                charge.give_back(caller.allowance(), gateway_key(caller));
-                Err(denial)
-            }
-        }
-    }
-
-    #[inline]
-    fn place(&mut self) -> Result<&mut AccountPlace, Denial> {
-        self.place.as_mut().ok_or_else(Denial::store_unavailable)
-    }
-
-    /// Adds the units to their row; the tokens are paid.
-    #[inline]
-    fn complete(mut self, level: Level) -> Result<Permit, Denial> {
-        let (ledger, caller, charge) = (self.ledger, self.caller, self.charge);
-        let row = match self.row {
-            Some((slot, name)) => Some((add(ledger, caller, charge, slot, name)?, name)),
-            None => None,
-        };
-        let place = self.place.take().ok_or_else(Denial::store_unavailable)?;
-        let remains = Remains {
-            limit: caller.plan().requests_per_second,
-            remaining: level.remaining,
-            reset_secs: level.reset_secs,
-            monthly_remaining: self.left[0],
-            daily_remaining: self.left[1],
-            key_daily_remaining: self.left[2],
-        };
-        Ok(Permit { ledger: Arc::clone(ledger), place, charge, row, remains })
-    }
-}
-
-impl Drop for Held<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        if self.place.is_some() {
-            self.charge.give_back(self.caller.allowance(), gateway_key(self.caller));
-        }
-    }
-}
-
 impl Charge {
     /// Takes the units from month, day and the key's day, the longest wait first.
     #[inline]
-    fn take_units(self, caller: &Caller, now: Now) -> Result<[Option<u64>; 3], Denial> {
+    pub(crate) fn take_units(self, caller: &Caller, now: Now) -> Result<[Option<u64>; 3], Denial> {
         let (plan, allowance) = (caller.plan(), caller.allowance());
         let next_day = now.utc.secs_to_next_day();
         let (units, key_cap) = (u64::from(self.units), caller.key_cap());
@@ -247,7 +139,7 @@ impl Charge {
     }
 
     /// Gives the units back. Says of month, day and the key's day whether they are still current.
-    fn give_back(self, allowance: &Allowance, key: Option<&KeyEntry>) -> [bool; 3] {
+    pub(crate) fn give_back(self, allowance: &Allowance, key: Option<&KeyEntry>) -> [bool; 3] {
         let Charge { day, month, .. } = self;
         [
             self.return_to(0, &allowance.month, &allowance.month_lease, month),
@@ -273,7 +165,7 @@ pub(crate) fn gateway_key(caller: &Caller) -> Option<&KeyEntry> {
 
 /// The row of this hour and its slot, as the key remembers it or as the ledger finds it.
 #[inline]
-fn row(
+pub(crate) fn row(
     ledger: &Ledger,
     key: &KeyEntry,
     chain: Option<&'static Chain>,
@@ -305,7 +197,7 @@ fn row(
 
 /// Adds the charge to its row, which makes it durable.
 #[inline]
-fn add(
+pub(crate) fn add(
     ledger: &Ledger,
     caller: &Caller,
     charge: Charge,

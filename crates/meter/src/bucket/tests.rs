@@ -124,3 +124,20 @@ proptest! {
         prop_assert!(admitted as f64 <= allowed + 0.001);
     }
 }
+
+#[test]
+fn what_was_paid_elsewhere_is_missing_here_but_no_debt() {
+    let (bucket, at) = (Bucket::default(), Duration::from_secs(1));
+    bucket.note(at, 3, 10);
+    assert_eq!(bucket.missing(at, 10), 3);
+    bucket.note(at, 100, 10);
+    assert_eq!(bucket.missing(at, 10), 10);
+    assert!(bucket.take(at, 1, 10).is_err());
+    assert!(bucket.take(at + Duration::from_millis(100), 1, 10).is_ok());
+    // What is in debt stays so.
+    let bucket = Bucket::default();
+    bucket.take(at, 50, 10).unwrap();
+    bucket.note(at, 1, 10);
+    assert_eq!(bucket.missing(at, 10), 50);
+    assert_eq!(bucket.missing(at + Duration::from_secs(9), 10), 0);
+}

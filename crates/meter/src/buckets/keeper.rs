@@ -15,6 +15,7 @@ use redis::aio::MultiplexedConnection;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
+use super::pause::Pause;
 use super::{Buckets, BucketsAddress};
 
 /// How long a connection may take to come about.
@@ -23,12 +24,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const FIRST: Duration = Duration::from_secs(1);
 /// A line that nobody uses is looked at so often.
 const LOOK: Duration = Duration::from_secs(1);
-/// Between a loss and the next try, at first and at most.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// A line that has lived so long was a good one.
-const GOOD: Duration = Duration::from_secs(10);
-
 /// The shared buckets and the thread that keeps their line; dropping it ends that.
 #[derive(Debug)]
 pub(crate) struct Keeper {
@@ -87,19 +82,12 @@ impl BucketsAddress {
 
 impl Buckets {
     async fn keep(&self, address: &BucketsAddress, tried: Sender<()>) {
-        let (mut pause, mut told) = (SHORTEST_PAUSE, false);
+        let (mut pause, mut told) = (Pause::default(), false);
         loop {
             match self.open(address).await {
                 Ok(line) => {
-                    tracing::info!(server = address.url(), "buckets are shared");
                     told = true;
-                    let since = Instant::now();
-                    self.line.store(Some(Arc::new(line)));
-                    let _ = tried.send(());
-                    self.watch().await;
-                    if since.elapsed() >= GOOD {
-                        pause = SHORTEST_PAUSE;
-                    }
+                    self.offer(&Arc::new(line), address, &mut pause, &tried).await;
                 }
                 Err(why) => {
                     if !std::mem::replace(&mut told, true) {
@@ -107,10 +95,34 @@ impl Buckets {
                         tracing::warn!(server, why, "buckets cannot be shared for now");
                     }
                     let _ = tried.send(());
+                    sleep(pause.next(Instant::now())).await;
                 }
             }
-            sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Lets calls use a line until it is of no use any more. One that answers again is offered again.
+    async fn offer(
+        &self,
+        line: &Arc<MultiplexedConnection>,
+        address: &BucketsAddress,
+        pause: &mut Pause,
+        tried: &Sender<()>,
+    ) {
+        loop {
+            if self.line.load().is_none() {
+                self.line.store(Some(Arc::clone(line)));
+                tracing::info!(server = address.url(), "buckets are shared");
+                let _ = tried.send(());
+            }
+            let _ = timeout(LOOK, self.lost.notified()).await;
+            if self.line.load().is_none() {
+                sleep(pause.next(Instant::now())).await;
+            }
+            if let Err(why) = self.run(line, &self.trial(), 1, 1000, 0).await {
+                self.lose(line, &why);
+                return;
+            }
         }
     }
 
@@ -126,20 +138,6 @@ impl Buckets {
             .map_err(|_| format!("no connection within {} s", CONNECT_TIMEOUT.as_secs()))??;
         self.run(&line, &self.trial(), 1, 1000, 0).await?;
         Ok(line)
-    }
-
-    /// Returns when the line is lost.
-    async fn watch(&self) {
-        loop {
-            let lost = timeout(LOOK, self.lost.notified()).await.is_ok();
-            let Some(line) = self.line.load_full() else { return };
-            // One that was rung for an earlier line is looked at all the same.
-            if let Err(why) = self.run(&line, &self.trial(), 1, 1000, 0).await {
-                self.lose(&line, &why);
-                return;
-            }
-            drop((line, lost));
-        }
     }
 
     fn trial(&self) -> String {

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by it")]
 
+mod bucket_server;
 mod buckets;
 mod changes;
 mod damage;
