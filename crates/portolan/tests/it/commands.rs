@@ -305,3 +305,26 @@ fn scopes_of_a_key_are_held_against_what_is_known() {
     assert_eq!(add(&["--methods", "uptime,eth_call"]).code, 0);
     assert_eq!(add(&["--chains", "btc", "--methods", "uptime,getblockcount"]).code, 0);
 }
+
+#[test]
+fn check_says_that_shared_buckets_cannot_be_had() {
+    let port = testkit::free_port().unwrap();
+    let folder = Folder::with(&format!(
+        "[store]\naccounts = \"postgres://u@127.0.0.1/d\"\n\
+         buckets = \"redis://127.0.0.1:{port}\"\nbuckets_password_file = \"secret\"\n\
+         [chain.btc]\nnodes = [{{ url = \"http://127.0.0.1:1\" }}]\n"
+    ));
+    std::fs::write(folder.path().join("secret"), "hunter2\n").unwrap();
+    let said = folder.run(&["check"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.err.contains(&format!("store.buckets redis://127.0.0.1:{port}: ")), "{said:?}");
+    let redis = testkit::Redis::start(&["--requirepass", "hunter2"]).unwrap();
+    let text = std::fs::read_to_string(folder.path().join("portolan.toml")).unwrap();
+    folder.configure(&text.replace(&format!("redis://127.0.0.1:{port}"), &redis.url()));
+    let said = folder.run(&["check"]);
+    assert!(!said.err.contains("store.buckets"), "{said:?}");
+    std::fs::write(folder.path().join("secret"), "hunter3\n").unwrap();
+    let said = folder.run(&["check"]);
+    assert!(said.code == 1 && said.err.contains("authentication"), "{said:?}");
+    assert!(!format!("{said:?}").contains("hunter"), "{said:?}");
+}

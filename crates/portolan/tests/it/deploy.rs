@@ -174,6 +174,15 @@ fn image_and_composition_name_files_that_are_there() {
     for line in ["\nUSER 10001:10001\n", "\nHEALTHCHECK "] {
         assert!(dockerfile.contains(line), "{line}");
     }
+    let replicas = text("deploy/replicas/compose.yaml");
+    for line in replicas.lines().map(str::trim) {
+        let mounted = line.strip_prefix("- ").filter(|rest| rest.starts_with('.'));
+        if let Some((path, _)) = mounted.and_then(|path| path.split_once(':'))
+            && path != "./db.password"
+        {
+            assert!(root().join("deploy/replicas").join(path).exists(), "{path}");
+        }
+    }
     let words = ["Dockerfile"];
     if let Some(output) = said("hadolint", &words, &root().join("deploy")) {
         assert_done(&output);
@@ -182,6 +191,8 @@ fn image_and_composition_name_files_that_are_there() {
         if output.status.success() {
             let words =
                 ["compose", "-f", "deploy/compose.yaml", "--profile", "watch", "config", "-q"];
+            assert_done(&said("docker", &words, &root()).unwrap());
+            let words = ["compose", "-f", "deploy/replicas/compose.yaml", "config", "-q"];
             assert_done(&said("docker", &words, &root()).unwrap());
         } else {
             println!("skipped: docker has no compose here");

@@ -101,7 +101,7 @@ fn operators_are_told_of_every_metric() {
     };
     let (gateway, explorer) = (gateway::Metrics::new(), explorer::Metrics::new());
     let families = [gateway.registry().gather(), explorer.registry().gather()].concat();
-    let sources = ["health_page", "index_metrics", "program_metrics"];
+    let sources = ["health_page", "index_metrics", "meter_metrics", "program_metrics"];
     let sources =
         sources.map(|name| text(&format!("crates/portolan/src/serve/{name}.rs"))).concat();
     let mut named: BTreeSet<&str> = sources.split('"').filter(|word| is_metric(word)).collect();

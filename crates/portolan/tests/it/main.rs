@@ -9,6 +9,7 @@ mod commands;
 mod damaged;
 mod demo;
 mod deploy;
+mod deployed;
 mod documents;
 mod endurance;
 mod full_disk;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use replay::{Mock, MockOptions};
 use testkit::{Connection, Postgres};
@@ -181,6 +181,74 @@ fn a_cap_is_served_to_the_unit_changes_reach_all_and_an_absence_is_bridged() {
     let open = "SELECT (SELECT sum(units) FROM portolan.leases WHERE kind = 'month')
                     - (SELECT sum(units) FROM portolan.usage WHERE account = 2)";
     assert_eq!(fleet.server.sql("postgres", open).unwrap(), "0");
+}
+
+/// How long the database is away: 5 s, or what the environment says.
+fn away() -> Duration {
+    let secs = std::env::var("PORTOLAN_AWAY_SECS").ok().and_then(|secs| secs.parse().ok());
+    Duration::from_secs(secs.unwrap_or(5))
+}
+
+#[test]
+fn known_keys_keep_working_while_the_database_is_away_and_nothing_is_charged_twice() {
+    let mut fleet = Fleet::start();
+    let key = fleet.key("shop", "wide");
+    let stranger = Folder::with("");
+    stranger.json(&["account", "add", "shop"]);
+    let stranger = stranger.json(&["key", "add", "shop"])["key"].as_str().unwrap().to_owned();
+    let gateways: Vec<SocketAddr> = fleet.serving.iter().map(|(_, gateway)| *gateway).collect();
+    let pages: Vec<SocketAddr> = fleet.serving.iter().map(|(one, _)| metrics(one)).collect();
+    let [answered, refused] = [0, 0].map(AtomicUsize::new);
+    let (odd, stop) = (Mutex::new(Vec::new()), AtomicBool::new(false));
+    let client = |first: usize| {
+        for turn in first.. {
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let answer = call(gateways[turn % REPLICAS], "btc", &key, COUNT);
+            match answer.status {
+                200 => drop(answered.fetch_add(1, Ordering::SeqCst)),
+                _ => odd.lock().unwrap().push(answer),
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let store = |page: &SocketAddr| http(*page, "GET", "/readyz", "", "").unwrap().json();
+    let all = |state: &str| pages.iter().all(|page| store(page)["store"] == state);
+    let server = Mutex::new(&mut fleet.server);
+    thread::scope(|scope| {
+        let client = &client;
+        (0..3).for_each(|first| drop(scope.spawn(move || client(first))));
+        // So long that its speed is known.
+        thread::sleep(Duration::from_secs(4));
+        let before = answered.load(Ordering::SeqCst);
+        server.lock().unwrap().stop();
+        wait("the loss", || all("unavailable").then_some(()));
+        let until = Instant::now() + away();
+        while Instant::now() < until {
+            for gateway in &gateways {
+                let answer = call(*gateway, "btc", &stranger, COUNT);
+                assert_eq!(answer.status, 503, "{answer:?}");
+                refused.fetch_add(1, Ordering::SeqCst);
+            }
+            assert!(pages.iter().all(|page| is_ready(*page)));
+            thread::sleep(Duration::from_millis(200));
+        }
+        let during = answered.load(Ordering::SeqCst) - before;
+        println!("{during} answered while it was away, {refused:?} refused");
+        assert!(during > 20, "{during}");
+        server.lock().unwrap().start_again().unwrap();
+        wait("the return", || all("open").then_some(()));
+        for gateway in &gateways {
+            assert_eq!(call(*gateway, "btc", &stranger, COUNT).status, 401);
+        }
+        thread::sleep(Duration::from_secs(1));
+        stop.store(true, Ordering::Relaxed);
+    });
+    let odd = odd.into_inner().unwrap();
+    assert!(odd.is_empty(), "{} odd: {:?}", odd.len(), odd[0]);
+    fleet.end();
+    assert_eq!(fleet.billed("shop"), answered.load(Ordering::SeqCst) as u64);
 }
 
 #[test]
