@@ -10,15 +10,10 @@ use std::future::poll_fn;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::header::{
-    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, TRANSFER_ENCODING,
-};
-use http::response::Parts;
-use http::{Method, Request, Response, StatusCode, Uri};
-use http_body::Body;
-use http_body_util::Full;
-use hyper::body::Incoming;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, Method, StatusCode};
 
+use crate::answer_head::AnswerHead;
 use crate::connection::{Connection, Immediate};
 use crate::digest::Session;
 use crate::flow::{Flow, Opening};
@@ -34,21 +29,21 @@ const LONGEST_REFUSAL: usize = 64 << 10;
 /// A request, without its credentials.
 pub(crate) struct Query {
     verb: Method,
-    uri: Uri,
+    path: PathAndQuery,
     body: Bytes,
     /// What the answer must bear.
     ids: Ids,
 }
 
 impl Query {
-    /// A body for `uri`.
-    pub(crate) fn post(uri: Uri, body: Bytes, ids: Ids) -> Query {
-        Query { verb: Method::POST, uri, body, ids }
+    /// A body for `path`.
+    pub(crate) fn post(path: PathAndQuery, body: Bytes, ids: Ids) -> Query {
+        Query { verb: Method::POST, path, body, ids }
     }
 
-    /// What there is at `uri`.
-    pub(crate) fn get(uri: Uri) -> Query {
-        Query { verb: Method::GET, uri, body: Bytes::new(), ids: Ids::None }
+    /// What there is at `path`.
+    pub(crate) fn get(path: PathAndQuery) -> Query {
+        Query { verb: Method::GET, path, body: Bytes::new(), ids: Ids::None }
     }
 
     fn has_body(&self) -> bool {
@@ -83,23 +78,21 @@ impl Node {
             challenges: 0,
             files_read: false,
         };
-        let mut connection = self.connections.one().await?;
+        let mut connection = self.connections.one(started).await?;
         loop {
-            let (request, generation) = attempt.request(&mut connection);
-            match connection.exchange(request, attempt.deadline).await {
-                Ok(response) if response.status() == StatusCode::UNAUTHORIZED => {
-                    connection = attempt.refused(connection, response, generation).await?;
+            let generation = attempt.write(&mut connection);
+            match connection.exchange(attempt.deadline).await {
+                Ok(head) if head.status == StatusCode::UNAUTHORIZED => {
+                    connection = attempt.refused(connection, head, generation).await?;
                 }
                 // A path that is got may be closed to us while calls are open.
-                Ok(response)
-                    if response.status() == StatusCode::FORBIDDEN && attempt.query.has_body() =>
-                {
-                    return Err(attempt.forbidden(connection, response).await);
+                Ok(head) if head.status == StatusCode::FORBIDDEN && attempt.query.has_body() => {
+                    return Err(attempt.forbidden(connection, head).await);
                 }
-                Ok(response) => return attempt.answered(connection, response, lease),
+                Ok(head) => return attempt.answered(connection, head, lease),
                 // Closed by the node while it was idle, before we wrote a byte.
                 Err(error) if error.sent == Sent::Nothing && error.reused_connection => {
-                    connection = self.connections.one().await?;
+                    connection = self.connections.one(Instant::now()).await?;
                 }
                 Err(error) => {
                     if error.cause == Cause::Broken && error.reused_connection {
@@ -113,26 +106,32 @@ impl Node {
 }
 
 impl Attempt<'_> {
-    /// The request, and the generation of the credentials in it.
-    fn request(&self, connection: &mut Connection) -> (Request<Full<Bytes>>, u64) {
+    /// Makes the request ready, with the credentials of that generation. The head is written as
+    /// bytes: it is the same for all calls, but for a length and what answers a challenge.
+    fn write(&self, connection: &mut Connection) -> u64 {
         let generation = self.node.credentials.generation();
         let presented = self.node.credentials.presented();
         let query = &self.query;
-        let mut request = Request::new(Full::new(query.body.clone()));
-        *request.method_mut() = query.verb.clone();
-        *request.uri_mut() = query.uri.clone();
-        *request.headers_mut() = presented.headers.clone();
-        if !query.has_body() {
-            request.headers_mut().remove(CONTENT_TYPE);
-        } else if query.body.is_empty() {
-            // hyper leaves the length out here; monerod wants one.
-            request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+        let session = connection.digest.as_mut().zip(presented.digest.as_ref());
+        let path = query.path.path();
+        let digest = session.map(|(it, login)| it.authorize(login, query.verb.as_str(), path));
+        let head = connection.outgoing().begin(query.body.clone());
+        let line = [query.verb.as_str(), " ", query.path.as_str(), " HTTP/1.1\r\n"];
+        line.iter().for_each(|part| head.extend_from_slice(part.as_bytes()));
+        head.extend_from_slice(&presented.lines);
+        if let Some(value) = digest {
+            head.extend_from_slice(b"authorization: ");
+            head.extend_from_slice(value.as_bytes());
+            head.extend_from_slice(b"\r\n");
         }
-        if let (Some(session), Some(login)) = (&mut connection.digest, &presented.digest) {
-            let value = session.authorize(login, query.verb.as_str(), query.uri.path());
-            request.headers_mut().insert(AUTHORIZATION, value);
+        if query.has_body() {
+            head.extend_from_slice(b"content-type: application/json\r\ncontent-length: ");
+            head.extend_from_slice(itoa::Buffer::new().format(query.body.len()).as_bytes());
+            head.extend_from_slice(b"\r\n");
         }
-        (request, generation)
+        head.extend_from_slice(b"\r\n");
+        connection.outgoing().seal();
+        generation
     }
 
     /// What to do about a 401: answer the challenge, or use a cookie that was written since.
@@ -140,30 +139,24 @@ impl Attempt<'_> {
     async fn refused(
         &mut self,
         connection: Box<Connection>,
-        response: Response<Incoming>,
+        head: AnswerHead,
         generation: u64,
     ) -> Result<Box<Connection>, NodeError> {
         let reused = connection.is_reused();
-        let (head, body) = response.into_parts();
-        let (connection, text) = self.drain(connection, body).await;
-        let session = self.next_credentials(&head.headers, generation);
+        let (connection, text) = self.drain(connection).await;
+        let session = self.next_credentials(&head.challenges, generation);
         let session = session.ok_or_else(|| unauthorized(head.status, &text).reused(reused))?;
         let mut connection = match connection {
             Some(connection) => connection,
-            None => self.node.connections.one().await?,
+            None => self.node.connections.one(Instant::now()).await?,
         };
         connection.digest = session.or(connection.digest.take());
         Ok(connection)
     }
 
-    async fn forbidden(
-        &self,
-        connection: Box<Connection>,
-        response: Response<Incoming>,
-    ) -> NodeError {
+    async fn forbidden(&self, connection: Box<Connection>, head: AnswerHead) -> NodeError {
         let reused = connection.is_reused();
-        let (head, body) = response.into_parts();
-        let (connection, text) = self.drain(connection, body).await;
+        let (connection, text) = self.drain(connection).await;
         connection.into_iter().for_each(|connection| self.node.connections.put_back(connection));
         unauthorized(head.status, &text).reused(reused)
     }
@@ -171,12 +164,12 @@ impl Attempt<'_> {
     /// `None`: nothing new can be presented. `Some(None)`: the header of the files as they are now.
     fn next_credentials(
         &mut self,
-        headers: &HeaderMap,
+        challenges: &HeaderMap,
         generation: u64,
     ) -> Option<Option<Session>> {
         let credentials = &self.node.credentials;
         let answers_challenges = credentials.presented().digest.is_some();
-        let session = answers_challenges.then(|| Session::from_challenge(headers)).flatten();
+        let session = answers_challenges.then(|| Session::from_challenge(challenges)).flatten();
         if session.as_ref().is_some_and(|session| {
             self.challenges == 0 || (self.challenges == 1 && session.is_stale())
         }) {
@@ -193,15 +186,11 @@ impl Attempt<'_> {
 
     /// Reads the body of a refusal, so that the connection can be used again if it is to live.
     /// Gives the connection in that case, and how the text begins.
-    async fn drain(
-        &self,
-        mut connection: Box<Connection>,
-        mut body: Incoming,
-    ) -> (Option<Box<Connection>>, Vec<u8>) {
+    async fn drain(&self, mut connection: Box<Connection>) -> (Option<Box<Connection>>, Vec<u8>) {
         let (mut left, mut text) = (LONGEST_REFUSAL, Vec::new());
         let reading = async {
             loop {
-                match poll_fn(|cx| connection.poll_data(&mut body, cx)).await {
+                match poll_fn(|cx| connection.poll_data(cx)).await {
                     Some(Ok(data)) if data.len() <= left => {
                         left -= data.len();
                         let room = says::LONGEST.saturating_sub(text.len());
@@ -219,19 +208,19 @@ impl Attempt<'_> {
     fn answered(
         &self,
         mut connection: Box<Connection>,
-        response: Response<Incoming>,
+        head: AnswerHead,
         lease: Lease,
     ) -> Result<Answer, NodeError> {
         let reused = connection.is_reused();
-        let (head, mut body) = response.into_parts();
-        let length = body.size_hint().exact();
-        if length.is_some_and(|length| length > self.node.flow_limits.response) {
+        if head.length.is_some_and(|length| length > self.node.flow_limits.response) {
             return Err(NodeError::answered(Cause::TooLarge).reused(reused));
         }
-        let close_delimited = length.is_none() && !head.headers.contains_key(TRANSFER_ENCODING);
-        match connection.read_immediate(&mut body) {
+        match connection.read_immediate() {
             Immediate::Broken(error) => {
                 Err(NodeError::answered(Cause::Broken).detail(error).reused(reused))
+            }
+            Immediate::Whole(bytes) if bytes.len() as u64 > self.node.flow_limits.response => {
+                Err(NodeError::answered(Cause::TooLarge).reused(reused))
             }
             Immediate::Whole(bytes) if !self.query.ids.fit(self.node.chain().dialect, &bytes) => {
                 Err(NodeError::answered(Cause::Stray).reused(reused))
@@ -241,12 +230,11 @@ impl Attempt<'_> {
                 self.node.connections.put_back(connection);
                 drop(lease);
                 let length = Some(bytes.len() as u64);
-                let body = AnswerBody::whole(bytes);
-                Ok(answer(&head, length, close_delimited, reused, body))
+                Ok(answer(&head, length, reused, AnswerBody::whole(bytes)))
             }
             Immediate::Part(first) => {
-                let body = self.stream(connection, body, first, lease, length);
-                Ok(answer(&head, length, close_delimited, reused, body))
+                let body = self.stream(connection, first, lease, head.length);
+                Ok(answer(&head, head.length, reused, body))
             }
         }
     }
@@ -254,7 +242,6 @@ impl Attempt<'_> {
     fn stream(
         &self,
         connection: Box<Connection>,
-        body: Incoming,
         first: VecDeque<Bytes>,
         mut lease: Lease,
         length: Option<u64>,
@@ -264,7 +251,6 @@ impl Attempt<'_> {
         }
         let opening = Opening {
             connection,
-            body,
             first,
             lease,
             connections: self.node.connections.clone(),
@@ -280,13 +266,13 @@ impl Attempt<'_> {
 }
 
 fn answer(
-    head: &Parts,
+    head: &AnswerHead,
     length: Option<u64>,
-    close_delimited: bool,
     reused_connection: bool,
     body: AnswerBody,
 ) -> Answer {
-    Answer { status: head.status, length, close_delimited, reused_connection, body }
+    let AnswerHead { status, close_delimited, .. } = *head;
+    Answer { status, length, close_delimited, reused_connection, body }
 }
 
 /// The node's word that it wants other credentials, or none of us.

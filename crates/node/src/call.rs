@@ -178,7 +178,7 @@ impl Node {
         body: Bytes,
         ids: Ids,
     ) -> Result<(StatusCode, Bytes), CallError> {
-        self.query_quietly(Query::post(self.uri(route)?, body, ids)).await
+        self.query_quietly(Query::post(self.path(route)?, body, ids)).await
     }
 
     /// Gets a path within the limits of probes; gives status and body.
@@ -186,7 +186,7 @@ impl Node {
         self: &Arc<Node>,
         path: &str,
     ) -> Result<(StatusCode, Bytes), CallError> {
-        self.query_quietly(Query::get(self.uri(Route::Path(path))?)).await
+        self.query_quietly(Query::get(self.path(Route::Path(path))?)).await
     }
 
     async fn query_quietly(

@@ -1,46 +1,59 @@
 //! One HTTP/1.1 connection to a node, driven by whoever waits for its answer.
 //!
-//! hyper's connection future is not spawned: the task of the request polls it, which saves two
-//! wake-ups a call and lets a dropped request close the connection at once. hyper's channels
-//! between the two halves are polled with a waker that does nothing, because they only ever
-//! become ready while we drive the connection ourselves. Keeping it is left to `connections`. Invariant: a
-//! connection with an unfinished exchange is never used again.
+//! No task runs for it and nothing stands between it and its reader: a call writes its bytes, reads a
+//! head, and takes the body piece by piece out of the buffer that it came in. What a dropped request
+//! leaves is closed at once. Keeping connections is left to `connections`. Invariants: a connection
+//! with an unfinished exchange is never used again; no request is written over bytes that the node
+//! sent before it.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
+use std::io;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use http::{Request, Response};
-use http_body::Body;
-use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper::client::conn::http1::{self, SendRequest};
-use hyper_util::rt::TokioIo;
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use tokio::io::AsyncReadExt;
 use tokio::runtime::{self, Handle};
+use tokio::task::unconstrained;
 use tokio::time::Sleep;
 
+use crate::answer_head::{AnswerHead, Beginning, NotHttp, read};
 use crate::digest::Session;
+use crate::framing::{Framing, Garbled};
 use crate::open_connection::OpenConnection;
+use crate::outgoing::Outgoing;
 use crate::says::Refusal;
-use crate::stream::{Progress, Socket, Stream};
+use crate::stream::Socket;
 use crate::{Cause, NodeError, Sent};
 
-/// Largest read buffer of a connection, and so the largest head, in bytes. Some hundred slow
-/// readers each hold one of these.
+/// Largest head, and most that is read at once, in bytes. Some hundred slow readers each hold one of
+/// these.
 const READ_BUFFER: usize = 32 << 10;
+/// What is read at once of an answer whose length is not known to be large, in bytes.
+const SMALL_BUFFER: usize = 8 << 10;
+/// First bytes of an alert and of a handshake (RFC 8446, section 5.1). No HTTP begins with these.
+const TLS_RECORDS: [u8; 2] = [0x15, 0x16];
 
 /// One HTTP/1.1 connection.
 pub(crate) struct Connection {
-    sender: SendRequest<Full<Bytes>>,
-    driven: http1::Connection<TokioIo<Stream>, Full<Bytes>>,
-    progress: Arc<Progress>,
+    socket: Socket,
+    outgoing: Outgoing,
+    /// What was read and not taken yet.
+    buffer: BytesMut,
+    /// How the body that is being read ends.
+    framing: Framing,
+    /// Bytes that were read since it was opened.
+    read: u64,
+    /// Bytes of heads that were passed over since the last request.
+    passed_over: usize,
+    /// The node answered a request in the clear with a record of TLS.
+    spoke_tls: bool,
     /// Fires at the end of the time for a head. Kept over the calls of a connection, because
     /// moving a timer to a later time costs far less than making one.
     alarm: Pin<Box<Sleep>>,
+    /// It cannot serve another request.
     ended: bool,
     used: bool,
     idle_since: Instant,
@@ -51,22 +64,44 @@ pub(crate) struct Connection {
     pub(crate) digest: Option<Session>,
 }
 
+/// Why an exchange goes no further.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Break {
+    #[error("{0}")]
+    Socket(#[from] io::Error),
+    #[error("the node hung up before the answer was complete")]
+    HungUp,
+    #[error("the node spoke or hung up while nothing was asked")]
+    Unasked,
+    #[error("{0}")]
+    NotHttp(&'static str),
+    #[error("no head in time")]
+    Late,
+}
+
+impl From<NotHttp> for Break {
+    fn from(NotHttp(what): NotHttp) -> Break {
+        Break::NotHttp(what)
+    }
+}
+
+impl From<Garbled> for Break {
+    fn from(_: Garbled) -> Break {
+        Break::NotHttp("the chunks cannot be read")
+    }
+}
+
 impl Connection {
     /// Speaks HTTP over an open socket.
-    pub(crate) async fn open(
-        socket: Socket,
-        counted: OpenConnection,
-    ) -> Result<Box<Connection>, NodeError> {
-        let (stream, progress) = Stream::new(socket);
-        let (sender, driven) = http1::Builder::new()
-            .max_buf_size(READ_BUFFER)
-            .handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| NodeError::unsent(Cause::Connect, error))?;
-        Ok(Box::new(Connection {
-            sender,
-            driven,
-            progress,
+    pub(crate) fn open(socket: Socket, counted: OpenConnection) -> Box<Connection> {
+        Box::new(Connection {
+            socket,
+            outgoing: Outgoing::default(),
+            buffer: BytesMut::new(),
+            framing: Framing::Over,
+            read: 0,
+            passed_over: 0,
+            spoke_tls: false,
             alarm: Box::pin(tokio::time::sleep(Duration::ZERO)),
             ended: false,
             used: false,
@@ -74,7 +109,7 @@ impl Connection {
             home: Handle::current().id(),
             _counted: counted,
             digest: None,
-        }))
+        })
     }
 
     /// Whether an earlier exchange was made over this connection.
@@ -92,101 +127,188 @@ impl Connection {
         self.idle_since
     }
 
-    /// Sends a request and waits for the head of its answer until `deadline`.
-    pub(crate) async fn exchange(
-        &mut self,
-        request: Request<Full<Bytes>>,
-        deadline: Instant,
-    ) -> Result<Response<Incoming>, NodeError> {
-        let (written, read) = (self.progress.written(), self.progress.read());
-        if self.used {
-            // A new connection may get a session ticket of TLS at any time.
-            self.progress.demand_silence();
-        }
-        self.alarm.as_mut().reset(deadline.into());
-        // Not counted against the task's budget: a channel that is not ready for lack of budget
-        // would wake the waker that does nothing.
-        let mut answer = pin!(tokio::task::unconstrained(self.sender.try_send_request(request)));
-        let (driven, alarm, ended) = (&mut self.driven, &mut self.alarm, &mut self.ended);
-        let outcome = poll_fn(|cx| {
-            drive(driven, ended, cx);
-            match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-                Poll::Ready(Ok(response)) => Poll::Ready(Ok(response)),
-                Poll::Ready(Err(error)) => Poll::Ready(Err(Some(error.into_error()))),
-                Poll::Pending => {
-                    ready!(alarm.as_mut().poll(cx));
-                    Poll::Ready(Err(None))
-                }
+    /// The request that [`Connection::exchange`] sends next.
+    pub(crate) fn outgoing(&mut self) -> &mut Outgoing {
+        &mut self.outgoing
+    }
+
+    /// Sends the request that was made ready and waits for the head of its answer until `deadline`.
+    pub(crate) async fn exchange(&mut self, deadline: Instant) -> Result<AnswerHead, NodeError> {
+        let before = self.read;
+        self.passed_over = 0;
+        // A new connection may get a session ticket of TLS at any time.
+        let outcome = match !self.used || self.socket.is_silent() {
+            true => {
+                self.alarm.as_mut().reset(deadline.into());
+                poll_fn(|cx| self.poll_head(cx)).await
             }
-        })
-        .await;
+            false => Err(Break::Unasked),
+        };
         outcome.map_err(|error| {
-            let got_bytes = self.progress.read() != read;
-            let sent = if self.progress.written() == written { Sent::Nothing } else { Sent::Maybe };
+            self.ended = true;
+            let sent = if self.outgoing.has_begun() { Sent::Maybe } else { Sent::Nothing };
             let error = match error {
-                Some(error) if error.is_parse() && self.progress.spoke_tls() => {
+                Break::Late => NodeError::new(Cause::TimedOutFirstByte, sent),
+                Break::NotHttp(_) if self.spoke_tls => {
                     NodeError::new(Cause::Tls, sent).refusing(Refusal::SpeaksTls)
                 }
-                error => head_error(error, sent),
+                Break::NotHttp(what) => NodeError::new(Cause::Malformed, sent).detail(what),
+                error => NodeError::new(Cause::Broken, sent).detail(error),
             };
-            error.got_bytes(got_bytes).reused(self.used)
+            error.got_bytes(self.read != before).reused(self.used)
         })
     }
 
-    /// Drives the connection and takes the next frame of an answer's body.
-    pub(crate) fn poll_data(
-        &mut self,
-        body: &mut Incoming,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, hyper::Error>>> {
-        if let Poll::Ready(frame) = poll_quietly(body) {
-            return Poll::Ready(frame);
+    fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<AnswerHead, Break>> {
+        self.write(cx)?;
+        loop {
+            if !self.buffer.is_empty()
+                && let Some(head) = self.take_head()?
+            {
+                return Poll::Ready(Ok(head));
+            }
+            // Twice as much each time, so that a head in many pieces is not read over too often.
+            let room = SMALL_BUFFER.max(self.buffer.len()).min(READ_BUFFER - self.buffer.len());
+            if room == 0 {
+                return Poll::Ready(Err(Break::NotHttp("the head is too long")));
+            }
+            match self.poll_read(room, cx)? {
+                Poll::Ready(0) => return Poll::Ready(Err(Break::HungUp)),
+                Poll::Ready(_) => {}
+                Poll::Pending => break,
+            }
         }
-        drive(&mut self.driven, &mut self.ended, cx);
-        poll_quietly(body)
+        // Not counted against the task's budget, which a node that sends without end uses up.
+        ready!(pin!(unconstrained(self.alarm.as_mut())).poll(cx));
+        Poll::Ready(Err(Break::Late))
+    }
+
+    /// Takes the head out of the buffer, if all of it is there.
+    ///
+    /// Those that are passed over count against the largest head: a node may not keep a call waiting
+    /// with them for ever.
+    fn take_head(&mut self) -> Result<Option<AnswerHead>, NotHttp> {
+        loop {
+            match read(&self.buffer)? {
+                Beginning::Part => return Ok(None),
+                Beginning::Interim(bytes) => {
+                    self.buffer.advance(bytes);
+                    self.passed_over += bytes;
+                    if self.passed_over > READ_BUFFER {
+                        return Err(NotHttp("too much comes before the head"));
+                    }
+                }
+                Beginning::Whole { head, bytes, framing, keeps_alive } => {
+                    self.buffer.advance(bytes);
+                    self.framing = framing;
+                    self.ended |= !keeps_alive;
+                    return Ok(Some(head));
+                }
+            }
+        }
+    }
+
+    /// Takes the next piece of the answer's body.
+    pub(crate) fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Break>>> {
+        let piece = ready!(self.poll_piece(cx));
+        self.ended |= piece.is_err();
+        Poll::Ready(piece.transpose())
+    }
+
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, Break>> {
+        loop {
+            if let Some(piece) = self.framing.take(&mut self.buffer)? {
+                return Poll::Ready(Ok(Some(piece)));
+            }
+            let room = match self.framing {
+                Framing::Over => return Poll::Ready(Ok(None)),
+                Framing::Length(left) if left <= SMALL_BUFFER as u64 => SMALL_BUFFER,
+                _ => READ_BUFFER,
+            };
+            self.write(cx)?;
+            if ready!(self.poll_read(room, cx))? == 0 {
+                self.ended = true;
+                return Poll::Ready(match self.framing.hung_up() {
+                    true => Ok(None),
+                    false => Err(Break::HungUp),
+                });
+            }
+        }
+    }
+
+    /// Whether all of the body was taken.
+    pub(crate) fn is_over(&self) -> bool {
+        self.framing.is_over()
     }
 
     /// Takes what of the body is here already, without waiting.
     ///
     /// Small answers come in one piece with their head; reading them here saves their caller all
     /// that a streamed body costs.
-    pub(crate) fn read_immediate(&mut self, body: &mut Incoming) -> Immediate {
-        let mut first = VecDeque::new();
+    pub(crate) fn read_immediate(&mut self) -> Immediate {
         let mut quiet = Context::from_waker(Waker::noop());
-        for _ in 0..2 {
-            if body.is_end_stream() {
-                return Immediate::whole(first);
-            }
-            match poll_quietly(body) {
-                Poll::Ready(Some(Ok(data))) => first.push_back(data),
+        let (mut first, mut second) = (None, None);
+        for piece in [&mut first, &mut second] {
+            match self.poll_data(&mut quiet) {
+                Poll::Ready(Some(Ok(data))) => *piece = Some(data),
                 Poll::Ready(Some(Err(error))) => return Immediate::Broken(error),
-                Poll::Ready(None) => return Immediate::whole(first),
-                Poll::Pending => return Immediate::Part(first),
+                Poll::Ready(None) | Poll::Pending => break,
             }
-            if body.is_end_stream() {
-                return Immediate::whole(first);
+            if self.is_over() {
+                break;
             }
-            // The end of a body without a length may be in the buffer already.
-            drive(&mut self.driven, &mut self.ended, &mut quiet);
         }
-        Immediate::Part(first)
+        match (self.is_over(), second) {
+            (true, None) => Immediate::Whole(first.unwrap_or_default()),
+            (true, Some(second)) => {
+                Immediate::Whole([first.unwrap_or_default(), second].concat().into())
+            }
+            (false, second) => Immediate::Part(first.into_iter().chain(second).collect()),
+        }
     }
 
-    /// Whether the connection can serve another request, once an answer was read to its end.
-    ///
-    /// The connection is polled with a waker that does nothing, so that neither its socket nor
-    /// its channels wake the task of the last request any more.
+    /// Whether the connection can serve another request, once an answer was read to its end. What
+    /// the node sent beyond that end speaks against it.
     pub(crate) fn settle(&mut self) -> bool {
         self.used = true;
         self.idle_since = Instant::now();
-        self.is_free()
+        // A large answer's buffer is not kept by all who wait.
+        if self.buffer.capacity() > SMALL_BUFFER && self.buffer.is_empty() {
+            self.buffer = BytesMut::new();
+        }
+        !self.ended && self.is_over() && self.buffer.is_empty() && self.outgoing.is_done()
     }
 
-    /// Whether the node has neither closed the connection nor sent anything unasked.
+    /// Whether nothing that the node sent unasked was taken in already. What the socket itself holds
+    /// is looked at when something is written.
     pub(crate) fn is_free(&mut self) -> bool {
-        let mut quiet = Context::from_waker(Waker::noop());
-        drive(&mut self.driven, &mut self.ended, &mut quiet);
-        !self.ended && self.sender.is_ready()
+        self.socket.is_drained()
+    }
+
+    /// Writes what the socket takes of the request. A node that closes its side may have answered
+    /// before, so once something was written it is the reading that fails.
+    fn write(&mut self, cx: &mut Context<'_>) -> Result<(), io::Error> {
+        match self.outgoing.poll(&mut self.socket, cx) {
+            Poll::Ready(Err(error)) if !self.outgoing.has_begun() => return Err(error),
+            Poll::Ready(Err(_)) => {
+                self.outgoing.give_up();
+                self.ended = true;
+            }
+            Poll::Ready(Ok(())) | Poll::Pending => {}
+        }
+        Ok(())
+    }
+
+    /// Reads at most `room` bytes more; none is the end.
+    fn poll_read(&mut self, room: usize, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.buffer.reserve(room);
+        let mut limited = (&mut self.buffer).limit(room);
+        let bytes = ready!(pin!(self.socket.read_buf(&mut limited)).poll(cx))?;
+        if self.read == 0 {
+            self.spoke_tls = self.buffer.first().is_some_and(|first| TLS_RECORDS.contains(first));
+        }
+        self.read += bytes as u64;
+        Poll::Ready(Ok(bytes))
     }
 }
 
@@ -197,49 +319,5 @@ pub(crate) enum Immediate {
     /// These pieces, and more will come.
     Part(VecDeque<Bytes>),
     /// The connection broke.
-    Broken(hyper::Error),
-}
-
-impl Immediate {
-    fn whole(mut pieces: VecDeque<Bytes>) -> Immediate {
-        match pieces.len() {
-            0 => Immediate::Whole(Bytes::new()),
-            1 => Immediate::Whole(pieces.pop_front().expect("there is one piece")),
-            _ => Immediate::Whole(Vec::from(pieces).concat().into()),
-        }
-    }
-}
-
-fn drive(
-    driven: &mut http1::Connection<TokioIo<Stream>, Full<Bytes>>,
-    ended: &mut bool,
-    cx: &mut Context<'_>,
-) {
-    // An error of the connection reaches the caller by way of the request or the body.
-    if !*ended && Pin::new(driven).poll(cx).is_ready() {
-        *ended = true;
-    }
-}
-
-fn poll_quietly(body: &mut Incoming) -> Poll<Option<Result<Bytes, hyper::Error>>> {
-    let mut quiet = Context::from_waker(Waker::noop());
-    loop {
-        match ready!(Pin::new(&mut *body).poll_frame(&mut quiet)) {
-            Some(Ok(frame)) => match frame.into_data() {
-                Ok(data) => return Poll::Ready(Some(Ok(data))),
-                // Trailers are no part of an answer.
-                Err(_) => continue,
-            },
-            Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-            None => return Poll::Ready(None),
-        }
-    }
-}
-
-fn head_error(error: Option<hyper::Error>, sent: Sent) -> NodeError {
-    match error {
-        None => NodeError::new(Cause::TimedOutFirstByte, sent),
-        Some(error) if error.is_parse() => NodeError::new(Cause::Malformed, sent).detail(error),
-        Some(error) => NodeError::new(Cause::Broken, sent).detail(error),
-    }
+    Broken(Break),
 }

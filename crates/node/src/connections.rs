@@ -72,10 +72,10 @@ impl Connections {
 
     /// The unused connection of this runtime that was used last, or a new one. Where no more may be
     /// opened it is an unused one of another runtime.
-    pub(crate) async fn one(&self) -> Result<Box<Connection>, NodeError> {
-        match self.unused_of(Handle::current().id()) {
+    pub(crate) async fn one(&self, now: Instant) -> Result<Box<Connection>, NodeError> {
+        match self.unused_of(Handle::current().id(), now) {
             Some(connection) => Ok(connection),
-            None => match self.room() {
+            None => match self.room(now) {
                 Ok(one_more) => self.connect(one_more).await,
                 Err(unused) => Ok(unused),
             },
@@ -127,33 +127,33 @@ impl Connections {
         }
     }
 
-    fn unused_of(&self, home: runtime::Id) -> Option<Box<Connection>> {
+    fn unused_of(&self, home: runtime::Id, now: Instant) -> Option<Box<Connection>> {
         let lanes = self.lanes.load();
         let lane = lanes.iter().find(|lane| lane.home == home)?;
-        self.unused(lane)
+        self.unused(lane, now)
     }
 
     /// Leave to open one more, or an unused connection of whichever runtime has one.
     ///
     /// Whoever is here holds a lease, and there are no more leases than connections may be. So where
     /// all are open, one is unused or about to be closed: then one more is opened.
-    fn room(&self) -> Result<OpenConnection, Box<Connection>> {
+    fn room(&self, now: Instant) -> Result<OpenConnection, Box<Connection>> {
         let (one_more, before) = OpenConnection::count(&self.open);
         if before < self.most {
             return Ok(one_more);
         }
-        match self.lanes.load().iter().find_map(|lane| self.unused(lane)) {
+        match self.lanes.load().iter().find_map(|lane| self.unused(lane, now)) {
             Some(connection) => Err(connection),
             None => Ok(one_more),
         }
     }
 
-    fn unused(&self, lane: &Lane) -> Option<Box<Connection>> {
+    fn unused(&self, lane: &Lane, now: Instant) -> Option<Box<Connection>> {
         loop {
             let mut connection = lane.lock().pop()?;
-            if self.is_stale(&connection, Instant::now()) {
+            if self.is_stale(&connection, now) {
                 // All others have been unused for longer still.
-                self.sweep_lane(lane, Instant::now());
+                self.sweep_lane(lane, now);
                 return None;
             }
             if connection.is_free() {
@@ -178,7 +178,7 @@ impl Connections {
     }
 
     async fn connect(&self, one_more: OpenConnection) -> Result<Box<Connection>, NodeError> {
-        Connection::open(self.socket().await?, one_more).await
+        Ok(Connection::open(self.socket().await?, one_more))
     }
 
     /// A new socket to the node, with TLS where that is asked for.

@@ -1,7 +1,8 @@
 //! What we present to a node, and the files it comes from.
 //!
 //! When it is presented is left to `attempt`. Invariant: a secret leaves this file only inside a
-//! header value that is marked sensitive, or inside a Digest response.
+//! header value that is marked sensitive, inside the lines of a request head, or inside a Digest
+//! response.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,14 +14,14 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
+use http::header::{AUTHORIZATION, HOST, HeaderValue};
 
 use crate::{Auth, NodeConfig};
 
 /// The credentials for one node as they stand now.
 pub(crate) struct Credentials {
     source: Source,
-    /// Host and content type, without credentials.
+    /// The host, without credentials.
     bare: HeaderMap,
     current: ArcSwap<Presented>,
     /// Grows with every change of `current`.
@@ -36,6 +37,8 @@ pub(crate) struct Credentials {
 pub(crate) struct Presented {
     /// The header of every request, `Authorization` included where it is Basic.
     pub(crate) headers: HeaderMap,
+    /// The same as lines of a request head.
+    pub(crate) lines: Vec<u8>,
     /// User and password to answer a Digest challenge with.
     pub(crate) digest: Option<DigestLogin>,
 }
@@ -72,7 +75,6 @@ impl Credentials {
         let mut bare = HeaderMap::new();
         let host = HeaderValue::from_str(authority).map_err(|_| "the host of url is no host")?;
         bare.insert(HOST, host);
-        bare.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let credentials = Credentials {
             source: source(config)?,
             bare,
@@ -112,7 +114,8 @@ impl Credentials {
     pub(crate) fn read_again(&self) {
         let stamp = self.stamp();
         *self.stamp_seen() = stamp;
-        let fresh = self.present();
+        let mut fresh = self.present();
+        fresh.write_lines();
         let old = self.current.load();
         if fresh.headers != old.headers || fresh.digest != old.digest {
             self.current.store(Arc::new(fresh));
@@ -130,7 +133,7 @@ impl Credentials {
     }
 
     fn present(&self) -> Presented {
-        let mut presented = Presented { headers: self.bare.clone(), digest: None };
+        let mut presented = Presented { headers: self.bare.clone(), ..Presented::default() };
         let file = |path: &PathBuf| self.read(path);
         let (auth, user, password) = match &self.source {
             Source::Nothing => return presented,
@@ -166,6 +169,14 @@ impl Credentials {
 }
 
 impl Presented {
+    fn write_lines(&mut self) {
+        for (name, value) in &self.headers {
+            for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+                self.lines.extend_from_slice(part);
+            }
+        }
+    }
+
     fn insert_basic(&mut self, pair: &str) {
         if pair.is_empty() {
             return;

@@ -10,8 +10,6 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http_body::Body;
-use hyper::body::Incoming;
 
 use crate::connection::Connection;
 use crate::connections::Connections;
@@ -67,7 +65,6 @@ struct State {
 /// What is given back at the end.
 struct Reading {
     connection: Box<Connection>,
-    body: Incoming,
     /// Pieces that came together with the head.
     first: VecDeque<Bytes>,
     lease: Lease,
@@ -89,7 +86,6 @@ struct Window {
 /// The parts of an answer whose head was read.
 pub(crate) struct Opening {
     pub(crate) connection: Box<Connection>,
-    pub(crate) body: Incoming,
     pub(crate) first: VecDeque<Bytes>,
     pub(crate) lease: Lease,
     pub(crate) connections: Arc<Connections>,
@@ -102,19 +98,10 @@ pub(crate) struct Opening {
 
 impl Flow {
     pub(crate) fn new(opening: Opening, limits: FlowLimits) -> Arc<Flow> {
-        let Opening {
-            connection,
-            body,
-            first,
-            lease,
-            connections,
-            health,
-            witness,
-            length,
-            started,
-        } = opening;
+        let Opening { connection, first, lease, connections, health, witness, length, started } =
+            opening;
         Arc::new(Flow(Mutex::new(State {
-            reading: Some(Reading { connection, body, first, lease, connections, health, witness }),
+            reading: Some(Reading { connection, first, lease, connections, health, witness }),
             error: None,
             waker: None,
             limits,
@@ -168,7 +155,7 @@ impl State {
         };
         let next = match reading.first.pop_front() {
             Some(first) => Poll::Ready(Some(Ok(first))),
-            None => reading.connection.poll_data(&mut reading.body, cx),
+            None => reading.connection.poll_data(cx),
         };
         if next.is_pending() && !self.waker.as_ref().is_some_and(|w| w.will_wake(cx.waker())) {
             self.waker = Some(cx.waker().clone());
@@ -197,7 +184,7 @@ impl State {
         if !reading.witness.see(&data) {
             return Err(self.disown());
         }
-        if reading.first.is_empty() && reading.body.is_end_stream() {
+        if reading.first.is_empty() && reading.connection.is_over() {
             self.finish()?;
         }
         Ok(data)

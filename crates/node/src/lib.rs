@@ -8,6 +8,7 @@
 
 mod address;
 mod answer;
+mod answer_head;
 mod attempt;
 mod call;
 mod choice;
@@ -20,6 +21,7 @@ mod digest;
 mod epee;
 mod error;
 mod flow;
+mod framing;
 mod gate;
 mod health;
 mod ids;
@@ -29,6 +31,7 @@ mod news;
 mod node;
 mod open_connection;
 mod optional_route;
+mod outgoing;
 mod pool;
 mod probe;
 mod rest;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use chain::{Chain, Dialect, Network};
-use http::Uri;
+use http::uri::PathAndQuery;
 
 use crate::address::Address;
 use crate::connections::Connections;
@@ -68,7 +68,7 @@ pub struct Node {
     /// Where our own calls go over one.
     pub(crate) websocket: Option<Websocket>,
     pub(crate) publisher: Option<Publisher>,
-    rpc: Uri,
+    rpc: PathAndQuery,
 }
 
 impl Node {
@@ -245,7 +245,7 @@ impl Node {
             && matches!(self.chain.dialect, Dialect::Core | Dialect::LegacyCore)
     }
 
-    pub(crate) fn uri(&self, route: Route<'_>) -> Result<Uri, NodeError> {
+    pub(crate) fn path(&self, route: Route<'_>) -> Result<PathAndQuery, NodeError> {
         match route {
             Route::Rpc => Ok(self.rpc.clone()),
             Route::Path(path) => format!("{}{path}", self.connections.address().prefix)

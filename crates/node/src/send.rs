@@ -33,7 +33,7 @@ impl Node {
         body: Bytes,
         ids: Ids,
     ) -> Result<Answer, NodeError> {
-        let query = Query::post(self.uri(route)?, body, ids);
+        let query = Query::post(self.path(route)?, body, ids);
         let outcome = self.attempt(lease, query, self.first_byte).await;
         if outcome.as_ref().is_err_and(NodeError::blames_node) {
             self.health.call_failed();
@@ -52,7 +52,7 @@ impl Node {
         path: &str,
         weight: Weight,
     ) -> Result<(StatusCode, Bytes), CallError> {
-        let query = Query::get(self.uri(Route::Path(path))?);
+        let query = Query::get(self.path(Route::Path(path))?);
         let lease = self.lease(0, weight).await?;
         let answer = match self.attempt(lease, query, self.first_byte).await {
             Ok(answer) => answer,

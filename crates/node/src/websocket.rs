@@ -25,6 +25,7 @@ use crate::{Cause, NodeError, Sent};
 
 pub(crate) mod kept;
 mod line;
+mod stream;
 mod upgrade;
 
 use kept::Websocket;

@@ -16,11 +16,11 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{self, Message, Utf8Bytes};
 
+use super::stream::{Progress, Stream};
 use crate::gate::Lease;
 use crate::health::Health;
 use crate::ids::Ids;
 use crate::members::{Items, Members};
-use crate::stream::{Progress, Stream};
 use crate::{Cause, NodeError, Sent};
 
 /// What dcrd says of itself after `notifyblocks` (rpc/jsonrpc/types/chainsvrwsntfns.go).

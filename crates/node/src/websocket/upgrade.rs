@@ -11,8 +11,8 @@ use std::task::Poll;
 
 use bytes::Bytes;
 use http::header::{
-    CONNECTION, CONTENT_TYPE, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY,
-    SEC_WEBSOCKET_VERSION, UPGRADE,
+    CONNECTION, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION,
+    UPGRADE,
 };
 use http::{Request, Response, StatusCode};
 use http_body_util::Empty;
@@ -26,8 +26,8 @@ use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
+use super::stream::{Progress, Stream};
 use crate::node::{Node, Route};
-use crate::stream::{Progress, Stream};
 use crate::{Cause, NodeError, attempt, zmq};
 
 /// Where dcrd takes websockets (internal/rpcserver/rpcserver.go, `route`).
@@ -88,10 +88,9 @@ impl Node {
 
     fn upgrade_request(&self, key: &str) -> Result<Request<Empty<Bytes>>, NodeError> {
         let mut request = Request::new(Empty::new());
-        *request.uri_mut() = self.uri(Route::Path(PATH))?;
+        *request.uri_mut() = self.path(Route::Path(PATH))?.into();
         let headers = request.headers_mut();
         headers.clone_from(&self.credentials.presented().headers);
-        headers.remove(CONTENT_TYPE);
         headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
         headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
         headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));

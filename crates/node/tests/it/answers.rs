@@ -102,6 +102,66 @@ async fn empty_answers_end_at_once() {
 }
 
 #[tokio::test]
+async fn interim_heads_are_passed_over() {
+    let server = Scripted::answering(|_| {
+        [&b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nA: b\r\n\r\n"[..], &*ok("1")]
+            .concat()
+    })
+    .await;
+    let (_pool, node) = lone(&server);
+    for _ in 0..2 {
+        assert_eq!(call(&node).await.unwrap(), "1");
+    }
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn answer_before_the_request_was_read_is_taken() {
+    let server = Scripted::start(|mut peer| async move {
+        let mut some = [0; 1000];
+        tokio::io::AsyncReadExt::read_exact(&mut peer.stream, &mut some).await.unwrap();
+        peer.say(with_status("413 Too Large", "no")).await;
+        std::future::pending().await
+    })
+    .await;
+    let (_pool, node) = lone(&server);
+    let body = bytes::Bytes::from(vec![b' '; 32 << 20]);
+    let lease = node.lease(1, Weight::Light).await.unwrap();
+    let answer = node.send(lease, Route::Rpc, body, node::Ids::None).await.unwrap();
+    assert_eq!((answer.status, answer.length), (StatusCode::PAYLOAD_TOO_LARGE, Some(2)));
+    assert_eq!(answer.body.collect(100).await.unwrap(), "no");
+    assert_eq!((node.in_flight(), node.state().idle_connections), (0, 0));
+}
+
+#[tokio::test]
+async fn large_requests_arrive_whole() {
+    let server = Scripted::answering(|heard| ok(&heard.body.len().to_string())).await;
+    let (_pool, node) = lone(&server);
+    for size in [1, 8 << 10, (8 << 10) + 1, 3 << 20] {
+        let lease = node.lease(1, Weight::Light).await.unwrap();
+        let body = bytes::Bytes::from(vec![b'x'; size]);
+        let answer = node.send(lease, Route::Rpc, body, node::Ids::None).await.unwrap();
+        assert_eq!(answer.body.collect(100).await.unwrap(), size.to_string());
+        assert!(server.heard().last().unwrap().body.iter().all(|byte| *byte == b'x'));
+    }
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn bytes_beyond_an_answer_close_its_connection() {
+    for more in ["x", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n666"] {
+        let server = Scripted::answering(move |_| [&*ok("1"), more.as_bytes()].concat()).await;
+        let (_pool, node) = lone(&server);
+        for _ in 0..3 {
+            let answer = send(&node).await.unwrap();
+            assert!(!answer.reused_connection);
+            assert_eq!(answer.body.collect(10).await.unwrap(), "1");
+        }
+        assert_eq!(server.connections(), 3);
+    }
+}
+
+#[tokio::test]
 async fn cut_off_answer_ends_in_an_error() {
     let server = Scripted::start(|mut peer| async move {
         peer.hear().await;

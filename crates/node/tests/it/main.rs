@@ -19,3 +19,4 @@ mod scripted;
 mod slow_readers;
 mod tls;
 mod websocket;
+mod wire;
