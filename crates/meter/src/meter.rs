@@ -27,7 +27,7 @@ use crate::store::StoreError;
 use crate::table::{KeyEntry, Table};
 use crate::throttle::Throttle;
 use crate::{
-    BucketsView, Caller, Clock, Denial, LendingView, Now, OpenError, Permit, Plans, Reason, Service,
+    BucketsView, Caller, Clock, Denial, LendingView, OpenError, Permit, Plans, Reason, Service,
 };
 
 /// Keys, plans and counters of the services that this process serves.
@@ -140,16 +140,16 @@ impl Meter {
     ) -> Result<Caller, Denial> {
         let presented = presented.ok_or(Denial::of(Reason::MissingApiKey))?;
         let ledger = self.engine.ledger(service).ok_or_else(Denial::store_unavailable)?;
-        let now = self.engine.clock.now();
-        if !self.engine.is_current(ledger, now.utc.day()) {
-            self.catch_up(ledger, now.utc.day()).await?;
+        let utc = self.engine.clock.utc();
+        if !self.engine.is_current(ledger, utc.day()) {
+            self.catch_up(ledger, utc.day()).await?;
         }
-        let digest = digest_of(presented).ok_or_else(|| self.invalid(client, now))?;
+        let digest = digest_of(presented).ok_or_else(|| self.invalid(client))?;
         let key = match self.engine.table.find(&digest) {
             Some(key) => key,
-            None => self.look_up(&digest, client, now).await?,
+            None => self.look_up(&digest, client).await?,
         };
-        Caller::of(key, service, client, origin, now.utc, &self.nothing)
+        Caller::of(key, service, client, origin, utc, &self.nothing)
     }
 
     /// Charges tokens and units of a request before its work, or says why not. A request that is
@@ -296,13 +296,8 @@ impl Meter {
     /// (decision B12): a command may have been killed before it could tell of it. However many
     /// come at once, they wait for the same two readings: one that is under way, and one more.
     #[cold]
-    async fn look_up(
-        &self,
-        digest: &[u8; 32],
-        client: IpAddr,
-        now: Now,
-    ) -> Result<Arc<KeyEntry>, Denial> {
-        if let Some(wait) = self.throttle.blocked(client, now.mono) {
+    async fn look_up(&self, digest: &[u8; 32], client: IpAddr) -> Result<Arc<KeyEntry>, Denial> {
+        if let Some(wait) = self.throttle.blocked(client, self.engine.clock.mono()) {
             return Err(Denial::after(Reason::TooManyInvalidKeys, wait));
         }
         let came = self.engine.readings();
@@ -316,7 +311,7 @@ impl Meter {
         match self.engine.table.find(digest) {
             Some(key) => Ok(key),
             None if self.engine.is_damaged() => Err(Denial::store_unavailable()),
-            None => Err(self.invalid(client, now)),
+            None => Err(self.invalid(client)),
         }
     }
 
@@ -336,8 +331,8 @@ impl Meter {
         }
     }
 
-    fn invalid(&self, client: IpAddr, now: Now) -> Denial {
-        match self.throttle.count(client, now.mono) {
+    fn invalid(&self, client: IpAddr) -> Denial {
+        match self.throttle.count(client, self.engine.clock.mono()) {
             Ok(()) => Denial::of(Reason::InvalidApiKey),
             Err(wait) => Denial::after(Reason::TooManyInvalidKeys, wait),
         }

@@ -3,7 +3,9 @@
 //! Finds the characters only; whether they are a key is decided elsewhere. What it returns must
 //! never be logged.
 
-use http::header::{AUTHORIZATION, HeaderMap};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
+
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// The key of a request: `X-API-Key`, else `Authorization: Bearer`, else the last path segment
 /// where the service has one. An empty value is no key; another scheme is no key.
@@ -16,7 +18,7 @@ pub fn presented_key<'a>(headers: &'a HeaderMap, path_segment: Option<&'a str>) 
 /// A value that is not text is returned as a key that nobody has, so that it wins over the other
 /// forms like any other value.
 fn own_header(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get("x-api-key")?.to_str().unwrap_or("?").trim_ascii();
+    let value = headers.get(X_API_KEY)?.to_str().unwrap_or("?").trim_ascii();
     (!value.is_empty()).then_some(value)
 }
 
