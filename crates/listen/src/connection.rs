@@ -5,11 +5,12 @@
 //! between two requests by the same time as a head that has begun.
 
 use std::convert::Infallible;
+use std::future::{Future, poll_fn};
 use std::net::IpAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,6 +22,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::task::unconstrained;
 use tokio::time::{sleep_until, timeout};
 
 use crate::drain::{Drain, Phase};
@@ -71,22 +73,44 @@ where
     http.header_read_timeout(None).max_header_size(head).max_buf_size(head);
     let mut connection = http.serve_connection(TokioIo::new(socket), call);
     let ended = shared.drain.reached(Phase::Ended);
-    tokio::pin!(ended);
-    let mut timer = std::pin::pin!(sleep_until(tokio::time::Instant::now()));
+    let mut ended = pin!(ended);
+    let mut timer = pin!(sleep_until(tokio::time::Instant::now()));
+    // Who is woken by the end and by the timer. As long as it is us they need not be asked.
+    let mut told: Option<Waker> = None;
     loop {
-        tokio::select! {
-            // An error here is the client's going away, or a head that was refused.
-            _ = &mut connection => return,
-            () = &mut ended => break,
-            () = &mut timer => match watch.judge(&shared.limits, shared.crowded.load(Ordering::Relaxed)) {
-                Verdict::LookAgain(at) => timer.as_mut().reset(at),
-                Verdict::Close => break,
-                Verdict::Stalled => return,
-                Verdict::HeadTooSlow => {
-                    refuse(connection.into_parts().io.into_inner(), &*shared.service).await;
-                    return;
-                }
-            },
+        let next = poll_fn(|cx| {
+            if Pin::new(&mut connection).poll(cx).is_ready() {
+                return Poll::Ready(Next::Gone);
+            }
+            let knows_us = told.as_ref().is_some_and(|told| told.will_wake(cx.waker()));
+            let has_ended = shared.drain.phase() == Phase::Ended;
+            // Not counted against the task's budget: what is not asked for lack of it wakes nobody.
+            if (!knows_us || has_ended) && polls_ready(ended.as_mut(), cx) {
+                return Poll::Ready(Next::Ended);
+            }
+            if (!knows_us || timer.is_elapsed()) && polls_ready(timer.as_mut(), cx) {
+                return Poll::Ready(Next::Judge);
+            }
+            if !knows_us {
+                told = Some(cx.waker().clone());
+            }
+            Poll::Pending
+        });
+        match next.await {
+            // An error of the connection is the client's going away, or a head that was refused.
+            Next::Gone => return,
+            Next::Ended => break,
+            Next::Judge => {}
+        }
+        told = None;
+        match watch.judge(&shared.limits, shared.crowded.load(Ordering::Relaxed)) {
+            Verdict::LookAgain(at) => timer.as_mut().reset(at),
+            Verdict::Close => break,
+            Verdict::Stalled => return,
+            Verdict::HeadTooSlow => {
+                refuse(connection.into_parts().io.into_inner(), &*shared.service).await;
+                return;
+            }
         }
     }
     if let Some(until) = watch.first_words_until(FIRST_WORDS) {
@@ -97,6 +121,21 @@ where
     }
     Pin::new(&mut connection).graceful_shutdown();
     let _ = timeout(CLOSE_TIMEOUT, connection).await;
+}
+
+/// Whether it is over, whatever the task's budget.
+fn polls_ready(future: Pin<&mut impl Future>, cx: &mut Context<'_>) -> bool {
+    pin!(unconstrained(future)).poll(cx).is_ready()
+}
+
+/// What is next for a connection.
+enum Next {
+    /// Nothing: it is over.
+    Gone,
+    /// The process ends.
+    Ended,
+    /// It is to be judged.
+    Judge,
 }
 
 /// Asks the service, and sees to what every answer of a listener has in common.

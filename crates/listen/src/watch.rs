@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
+use rustix::time::{ClockId, clock_gettime};
 use tokio::time::Instant;
 
 use crate::drain::Drain;
@@ -34,6 +35,8 @@ const NOT_BLOCKED: u64 = u64::MAX;
 pub(crate) struct Watch {
     drain: Drain,
     opened: Instant,
+    /// The same by the coarse clock, in milliseconds.
+    opened_ms: u64,
     state: AtomicU8,
     /// When the present wait began, in milliseconds after `opened`.
     since_ms: AtomicU64,
@@ -73,6 +76,7 @@ impl Watch {
         Arc::new(Watch {
             drain,
             opened: Instant::now(),
+            opened_ms: coarse_ms(),
             state: AtomicU8::new(FRESH),
             since_ms: AtomicU64::new(0),
             blocked_since_ms: AtomicU64::new(NOT_BLOCKED),
@@ -233,8 +237,17 @@ impl Watch {
     }
 
     fn elapsed_ms(&self) -> u64 {
-        u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(NOT_BLOCKED - 1)
+        coarse_ms().saturating_sub(self.opened_ms)
     }
+}
+
+/// Milliseconds of the clock that the kernel moves some hundred times a second. Each request asks
+/// twice, for limits of seconds.
+fn coarse_ms() -> u64 {
+    let now = clock_gettime(ClockId::MonotonicCoarse);
+    let [secs, nanos] =
+        [now.tv_sec, now.tv_nsec].map(|part| u64::try_from(part).unwrap_or_default());
+    secs * 1000 + nanos / 1_000_000
 }
 
 impl Drop for Watch {
