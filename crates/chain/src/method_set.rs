@@ -24,6 +24,11 @@ impl MethodSet {
         Some(&self.rows[place])
     }
 
+    /// The method at that place.
+    pub fn at(&self, place: usize) -> Option<&Method> {
+        self.rows.get(place)
+    }
+
     /// All methods, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Method> {
         self.rows.iter()

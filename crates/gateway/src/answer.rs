@@ -4,14 +4,13 @@
 //! and not a text of the HTTP layer, that it is complete, whatever its length says, and that a
 //! batch has as many items as calls that get one.
 
-use std::collections::VecDeque;
-
 use bytes::Bytes;
 use http::StatusCode;
 use http_body_util::BodyExt;
 use node::{Answer, AnswerBody, NodeError};
 
 use crate::failure::{Failure, NoAnswer};
+use crate::frames::Frames;
 use crate::join::{Item, Join};
 use crate::json::{Kind, Outline};
 
@@ -56,7 +55,7 @@ impl Expect {
 /// An answer whose first bytes are known.
 pub(crate) struct Opened {
     /// Frames that were read already.
-    pub(crate) ready: VecDeque<Bytes>,
+    pub(crate) ready: Frames,
     /// What is still to come.
     pub(crate) rest: Option<AnswerBody>,
     /// Length of the whole in bytes, if known.
@@ -90,7 +89,7 @@ pub(crate) enum Watch {
 
 impl Watch {
     /// Takes one frame of the node and hands on what the client gets.
-    pub(crate) fn pass(&mut self, frame: Bytes, out: &mut VecDeque<Bytes>) {
+    pub(crate) fn pass(&mut self, frame: Bytes, out: &mut Frames) {
         match self {
             Watch::Nothing => (),
             Watch::Value(outline) | Watch::Items { outline, .. } => outline.feed(&frame),
@@ -142,7 +141,7 @@ impl Watch {
 /// Frames as they were read.
 #[derive(Default)]
 struct Head {
-    frames: VecDeque<Bytes>,
+    frames: Frames,
     bytes: u64,
     first: Option<u8>,
     ended: bool,
@@ -216,18 +215,20 @@ fn blank(status: StatusCode, head: Head, expect: Expect) -> Result<Opened, NoAns
         ready.clear();
         Join::new(places).without_node(&mut ready);
     }
-    let length = ready.iter().map(|frame| frame.len() as u64).sum();
-    Ok(Opened { ready, rest: None, length: Some(length), watch: Watch::Nothing })
+    let length = Some(ready.bytes());
+    Ok(Opened { ready, rest: None, length, watch: Watch::Nothing })
 }
 
 fn json(
-    head: Head,
+    mut head: Head,
     rest: Option<AnswerBody>,
     length: Option<u64>,
     mut watch: Watch,
 ) -> Result<Opened, NoAnswer> {
-    let mut ready = VecDeque::with_capacity(head.frames.len());
-    head.frames.into_iter().for_each(|frame| watch.pass(frame, &mut ready));
+    let mut ready = Frames::default();
+    while let Some(frame) = head.frames.pop_front() {
+        watch.pass(frame, &mut ready);
+    }
     if head.ended && !watch.is_whole() {
         // A wrong number of items may be the doing of an odd id; a cut is the node's.
         return Err(match watch.is_complete() {
@@ -236,7 +237,7 @@ fn json(
         });
     }
     let length = match (&watch, &rest) {
-        (_, None) => Some(ready.iter().map(|frame| frame.len() as u64).sum()),
+        (_, None) => Some(ready.bytes()),
         (Watch::Joined { .. }, Some(_)) => None,
         _ => length,
     };
@@ -247,7 +248,7 @@ impl Opened {
     /// An answer that was read to its end.
     pub(crate) fn whole(bytes: Bytes) -> Opened {
         let length = Some(bytes.len() as u64);
-        Opened { ready: VecDeque::from([bytes]), rest: None, length, watch: Watch::Nothing }
+        Opened { ready: bytes.into(), rest: None, length, watch: Watch::Nothing }
     }
 
     /// Reads the rest and returns the whole. `take` claims room for each frame before it is kept.
@@ -258,7 +259,7 @@ impl Opened {
         mut self,
         take: impl Fn(u64) -> Result<(), Failure>,
     ) -> Result<Bytes, Failure> {
-        take(self.ready.iter().map(|frame| frame.len() as u64).sum())?;
+        take(self.ready.bytes())?;
         while let Some(rest) = self.rest.as_mut()
             && let Some(frame) = rest.frame().await
         {

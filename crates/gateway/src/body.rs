@@ -3,7 +3,6 @@
 //! It holds the caller's permit and the place in the process until the last byte is taken or the
 //! client is gone, whichever comes first.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -16,6 +15,7 @@ use node::{AnswerBody, NodeError};
 
 use crate::answer::{Opened, Watch};
 use crate::failure::is_overtime;
+use crate::frames::Frames;
 use crate::load::Buffered;
 
 /// What a request holds until its answer is sent.
@@ -45,7 +45,7 @@ enum Content {
 
 /// A node's answer on its way.
 struct Relay {
-    ready: VecDeque<Bytes>,
+    ready: Frames,
     rest: Option<AnswerBody>,
     watch: Watch,
     /// What follows the node's last byte.
@@ -76,8 +76,8 @@ impl std::error::Error for BodyError {}
 
 impl Body {
     /// Bytes made here.
-    pub(crate) fn whole(bytes: Bytes, hold: Hold) -> Body {
-        Body { content: Content::Whole(bytes), hold: Some(Box::new(hold)) }
+    pub(crate) fn whole(bytes: Bytes, hold: Box<Hold>) -> Body {
+        Body { content: Content::Whole(bytes), hold: Some(hold) }
     }
 
     /// Bytes that nobody is charged for.
@@ -86,7 +86,7 @@ impl Body {
     }
 
     /// A node's answer between `prefix` and `suffix`.
-    pub(crate) fn relay(opened: Opened, prefix: Bytes, suffix: Bytes, hold: Hold) -> Body {
+    pub(crate) fn relay(opened: Opened, prefix: Bytes, suffix: Bytes, hold: Box<Hold>) -> Body {
         let Opened { mut ready, rest, length, watch } = opened;
         let around = (prefix.len() + suffix.len()) as u64;
         if !prefix.is_empty() {
@@ -97,7 +97,7 @@ impl Body {
         }
         let left = length.map(|length| length + around);
         let relay = Relay { ready, rest, watch, suffix, left };
-        Body { content: Content::Relay(Box::new(relay)), hold: Some(Box::new(hold)) }
+        Body { content: Content::Relay(Box::new(relay)), hold: Some(hold) }
     }
 
     /// Units that are charged for the request as things stand.

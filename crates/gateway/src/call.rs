@@ -10,6 +10,9 @@ use node::Ids;
 use crate::envelope::Envelope;
 use crate::json::{Scan, unescape};
 
+/// Bodies up to so many bytes are kept for their ids until their answers ended.
+const KEPT_BODY: usize = 4 << 10;
+
 /// A call that passed every check.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Call<'a> {
@@ -64,9 +67,19 @@ impl Call<'_> {
         out.freeze()
     }
 
-    /// What the answer must bear.
-    pub(crate) fn ids(&self) -> Ids {
-        if self.method.path { Ids::None } else { Ids::One(self.id()) }
+    /// What the answer to `body`, which is [`Call::body`], must bear. Of a small body the id is a part,
+    /// so that nothing is copied; a large one is not kept for its id.
+    pub(crate) fn ids(&self, body: &Bytes) -> Ids {
+        if self.method.path {
+            return Ids::None;
+        }
+        if body.len() > KEPT_BODY {
+            return Ids::One(self.id());
+        }
+        // It stands behind the version, as `write` has it.
+        let before = self.envelope.jsonrpc.map_or(0, |raw| "\"jsonrpc\":,".len() + raw.len());
+        let start = "{\"id\":".len() + before;
+        Ids::One(self.envelope.id.map(|id| body.slice(start..start + id.len())))
     }
 
     /// The raw id, if there is one.

@@ -44,7 +44,7 @@ impl<'a> Handler<'a> {
         &self,
         headers: &HeaderMap,
         mut body: RequestBody,
-    ) -> Result<(Bytes, Hold), Refused> {
+    ) -> Result<(Bytes, Box<Hold>), Refused> {
         let (load, settings) = (self.gateway.load(), &self.state.settings);
         let mut place = self.gateway.meter().enter(&self.caller)?;
         if place.in_flight() as usize > settings.account_in_flight() {
@@ -67,12 +67,13 @@ impl<'a> Handler<'a> {
         };
         // Only now: bodies that trickle in must not take the places of other accounts' calls.
         let in_flight = self.gateway.enter(self.state)?;
-        let hold = Hold {
+        // Boxed here, so that it is copied no more on its way.
+        let hold = Box::new(Hold {
             place: Some(place),
             _in_flight: Some(in_flight),
             buffered: Some(buffered),
             ..Hold::default()
-        };
+        });
         Ok((text, hold))
     }
 
@@ -80,11 +81,11 @@ impl<'a> Handler<'a> {
     pub(crate) async fn one(
         &self,
         envelope: Envelope<'_>,
-        mut hold: Hold,
+        mut hold: Box<Hold>,
         visit: &mut Visit,
     ) -> Result<Answered, Refused> {
         let echo = Echo { jsonrpc: envelope.jsonrpc, id: envelope.id };
-        let call = match self.check(envelope, self.ranges()) {
+        let call = match self.check(envelope) {
             Ok(call) => call,
             Err(refusal) => return Err(self.charge(refusal, echo, hold).await),
         };
@@ -109,7 +110,7 @@ impl<'a> Handler<'a> {
         &self,
         elements: &[Envelope<'_>],
         count: usize,
-        mut hold: Hold,
+        mut hold: Box<Hold>,
         visit: &mut Visit,
     ) -> Result<Answered, Refused> {
         visit.method = Some("batch");
@@ -121,9 +122,8 @@ impl<'a> Handler<'a> {
             let large = Reason::BatchTooLarge.into();
             return Err(self.charge(large, Echo::default(), hold).await);
         }
-        let ranges = self.ranges();
         let mut batch = Batch::of(elements, |envelope| {
-            self.check(envelope, ranges)
+            self.check(envelope)
                 .inspect_err(|refusal| self.gateway.metrics().refusal(refusal.reason))
         });
         if self.is_split() {
@@ -147,7 +147,7 @@ impl<'a> Handler<'a> {
     }
 
     /// Forwards a batch as one array.
-    async fn whole(&self, batch: &Batch<'_>, hold: Hold) -> Result<Body, Refused> {
+    async fn whole(&self, batch: &Batch<'_>, hold: Box<Hold>) -> Result<Body, Refused> {
         let dialect = self.service.chain.dialect;
         let outgoing = Outgoing {
             pool: &self.service.pool,
@@ -170,7 +170,11 @@ impl<'a> Handler<'a> {
     }
 
     /// Forwards the calls of a batch one by one.
-    async fn split<'s>(&'s self, batch: &'s Batch<'s>, mut hold: Hold) -> Result<Body, Refused> {
+    async fn split<'s>(
+        &'s self,
+        batch: &'s Batch<'s>,
+        mut hold: Box<Hold>,
+    ) -> Result<Body, Refused> {
         let (load, settings) = (self.gateway.load(), &self.state.settings);
         let new = || load.buffer(self.caller.account_id(), settings);
         let buffered = hold.buffered.take().unwrap_or_else(new);
@@ -192,7 +196,7 @@ impl<'a> Handler<'a> {
     }
 
     /// The checks of one call: its shape, its method, its ranges.
-    fn check<'c>(&'c self, envelope: Envelope<'c>, ranges: Ranges) -> Result<Call<'c>, Refusal> {
+    fn check<'c>(&'c self, envelope: Envelope<'c>) -> Result<Call<'c>, Refusal> {
         if let Some(flaw) = envelope.flaw {
             return Err(Refusal::saying(Reason::InvalidRequest, flaw));
         }
@@ -200,7 +204,7 @@ impl<'a> Handler<'a> {
         let method = self.service.offered.find(&name).ok_or_else(|| self.no_method(&name))?;
         self.caller.may_call(method.name)?;
         if let Some(guard) = method.guard {
-            ranges.check(guard, envelope.params)?;
+            self.ranges().check(guard, envelope.params)?;
         }
         Ok(Call { envelope, method })
     }
@@ -230,8 +234,8 @@ impl<'a> Handler<'a> {
             weight: self.weight(call.is_heavy(dialect)),
             resend: !call.method.send,
             path: path.then_some(call.method.name),
+            ids: call.ids(&body),
             body,
-            ids: call.ids(),
             expect: if path {
                 Expect::Path
             } else {
@@ -268,7 +272,10 @@ impl<'a> Handler<'a> {
     }
 
     fn count(&self, call: &Call<'_>) {
-        let own = self.service.chain.methods().find(call.method.name);
+        let (methods, method) = (self.service.chain.methods(), call.method);
+        // Where an operator did not narrow the set it stands at the same place.
+        let own = methods.at(method.index).filter(|own| own.name == method.name);
+        let own = own.or_else(|| methods.find(method.name));
         self.gateway.metrics().call(self.service.chain, own.map(|method| method.index));
     }
 
@@ -287,7 +294,12 @@ impl<'a> Handler<'a> {
     }
 
     /// A refusal that takes a token, unless the meter refuses first (decision B7).
-    pub(crate) async fn charge(&self, refusal: Refusal, echo: Echo<'_>, mut hold: Hold) -> Refused {
+    pub(crate) async fn charge(
+        &self,
+        refusal: Refusal,
+        echo: Echo<'_>,
+        mut hold: Box<Hold>,
+    ) -> Refused {
         match self.permit(hold.place.take(), 1, 0).await {
             Err(denial) => Refused::saying(denial.into(), echo),
             Ok(permit) => {
@@ -303,12 +315,12 @@ impl<'a> Handler<'a> {
         if matches!(refusal.reason, Reason::RequestTooLarge | Reason::GatewayBusy) {
             return refusal.into();
         }
-        let hold = Hold { place: Some(place), ..Hold::default() };
+        let hold = Box::new(Hold { place: Some(place), ..Hold::default() });
         self.charge(refusal, Echo::default(), hold).await
     }
 
     /// A refusal after the call was charged: units come back unless the time limit passed.
-    fn fail(&self, failure: Failure, units: u32, mut hold: Hold, echo: Echo<'_>) -> Refused {
+    fn fail(&self, failure: Failure, units: u32, mut hold: Box<Hold>, echo: Echo<'_>) -> Refused {
         if !failure.charged {
             hold.give_back(units);
         }

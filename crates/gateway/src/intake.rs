@@ -3,6 +3,9 @@
 //! A body that is too large is read on and dropped for a while, so that the client hears of it
 //! instead of a broken connection (decision G15). Leaves to `coding` what compression is.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -63,11 +66,29 @@ pub(crate) async fn read(
 ) -> Result<Posted, Refusal> {
     let coding = Coding::of(headers)?;
     let reading = collect(&mut body, settings, buffered);
-    let (raw, claimed) =
-        tokio::time::timeout(settings.body_timeout, reading).await.map_err(|_| {
-            Refusal::saying(Reason::Unreadable, "the request body did not arrive in time")
-        })??;
+    let (raw, claimed) = within(settings.body_timeout, reading).await.ok_or_else(|| {
+        Refusal::saying(Reason::Unreadable, "the request body did not arrive in time")
+    })??;
     Ok(Posted { raw, claimed, coding })
+}
+
+/// What comes of `reading` within a time. A timer is made only for what is not there at the second
+/// look: nearly every body comes with its head.
+async fn within<F: Future>(time: Duration, reading: F) -> Option<F::Output> {
+    let (mut reading, mut looked) = (pin!(reading), false);
+    let soon = poll_fn(|context| match reading.as_mut().poll(context) {
+        Poll::Ready(read) => Poll::Ready(Some(read)),
+        Poll::Pending if looked => Poll::Ready(None),
+        Poll::Pending => {
+            looked = true;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+    });
+    match soon.await {
+        Some(read) => Some(read),
+        None => tokio::time::timeout(time, reading).await.ok(),
+    }
 }
 
 /// Is it work to find out what the body says?

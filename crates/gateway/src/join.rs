@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
+use crate::frames::Frames;
 use crate::json::{Outline, Piece};
 
 /// One item of the joined array.
@@ -34,7 +35,7 @@ impl Join {
     }
 
     /// Passes one frame of the node's answer on to `out`.
-    pub(crate) fn pass(&mut self, frame: &Bytes, outline: &mut Outline, out: &mut VecDeque<Bytes>) {
+    pub(crate) fn pass(&mut self, frame: &Bytes, outline: &mut Outline, out: &mut Frames) {
         outline.pieces(frame, |piece| match piece {
             Piece::Item(range) => {
                 if !self.in_item {
@@ -49,7 +50,7 @@ impl Join {
     }
 
     /// Writes the whole array where the node had nothing to answer.
-    pub(crate) fn without_node(mut self, out: &mut VecDeque<Bytes>) {
+    pub(crate) fn without_node(mut self, out: &mut Frames) {
         self.close(out);
     }
 
@@ -58,27 +59,27 @@ impl Join {
         self.places.is_empty() && !self.surplus
     }
 
-    fn begin_item(&mut self, out: &mut VecDeque<Bytes>) {
+    fn begin_item(&mut self, out: &mut Frames) {
         self.made_here(out);
         self.surplus |= self.places.pop_front().is_none();
         self.separate(out);
         self.in_item = true;
     }
 
-    fn close(&mut self, out: &mut VecDeque<Bytes>) {
+    fn close(&mut self, out: &mut Frames) {
         self.made_here(out);
         out.push_back(Bytes::from_static(if self.opened { b"]" } else { b"[]" }));
     }
 
     /// Writes what was made here and comes before the next item of the node.
-    fn made_here(&mut self, out: &mut VecDeque<Bytes>) {
+    fn made_here(&mut self, out: &mut Frames) {
         while let Some(Item::Made(body)) = self.places.pop_front_if(|place| *place != Item::Node) {
             self.separate(out);
             out.push_back(body);
         }
     }
 
-    fn separate(&mut self, out: &mut VecDeque<Bytes>) {
+    fn separate(&mut self, out: &mut Frames) {
         out.push_back(Bytes::from_static(if self.opened { b"," } else { b"[" }));
         self.opened = true;
     }
@@ -93,7 +94,8 @@ mod tests {
             None => Item::Node,
             Some(body) => Item::Made(Bytes::copy_from_slice(body.as_bytes())),
         });
-        let (mut join, mut outline, mut out) = (Join::new(places), Outline::new(), VecDeque::new());
+        let (mut join, mut outline, mut out) =
+            (Join::new(places), Outline::new(), Frames::default());
         for frame in answer {
             join.pass(&Bytes::copy_from_slice(frame.as_bytes()), &mut outline, &mut out);
         }
@@ -135,8 +137,8 @@ mod tests {
 
     #[test]
     fn refusals_alone_make_an_array() {
-        let mut out = VecDeque::new();
+        let mut out = Frames::default();
         Join::new([Item::Made("R".into()), Item::Made("S".into())]).without_node(&mut out);
-        assert_eq!(Vec::from(out).concat(), b"[R,S]");
+        assert_eq!(out.iter().flatten().copied().collect::<Vec<u8>>(), b"[R,S]");
     }
 }

@@ -18,6 +18,7 @@ mod coding;
 mod envelope;
 mod failure;
 mod forward;
+mod frames;
 mod gateway;
 mod guard;
 mod handler;

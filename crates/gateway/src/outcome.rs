@@ -11,7 +11,7 @@ use crate::refusal::{Echo, Refusal};
 pub(crate) struct Refused {
     pub(crate) refusal: Refusal,
     pub(crate) body: Bytes,
-    pub(crate) hold: Hold,
+    pub(crate) hold: Box<Hold>,
     /// Is it about a single call, which was read?
     pub(crate) of_call: bool,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Answered {
 impl Refused {
     pub(crate) fn saying(refusal: Refusal, echo: Echo<'_>) -> Refused {
         let body = refusal.body(echo);
-        Refused { refusal, body, hold: Hold::default(), of_call: false }
+        Refused { refusal, body, hold: Box::default(), of_call: false }
     }
 }
 

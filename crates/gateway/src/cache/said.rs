@@ -4,13 +4,13 @@
 //! only if every node would write it as the asker did, so that nobody could tell the answer from the
 //! node's own.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 use chain::Dialect;
 
 use crate::answer::{Opened, Watch};
+use crate::frames::Frames;
 use crate::json::Scan;
 
 /// Longest id that is put in, in bytes.
@@ -60,14 +60,14 @@ impl Said {
     /// The same, ready to be passed on. Large ones are not copied.
     pub(crate) fn open(&self, id: &[u8]) -> Opened {
         let ready = if self.len() <= ONE_PIECE_BYTES || self.id.is_empty() {
-            VecDeque::from([self.to(id)])
+            Frames::from(self.to(id))
         } else {
             let (before, after) = (..self.id.start, self.id.end..);
             let ends = (self.whole.slice(before), self.whole.slice(after));
-            VecDeque::from([ends.0, Bytes::copy_from_slice(id), ends.1])
+            [ends.0, Bytes::copy_from_slice(id), ends.1].into_iter().collect()
         };
-        let length = ready.iter().map(|frame| frame.len() as u64).sum();
-        Opened { ready, rest: None, length: Some(length), watch: Watch::Nothing }
+        let length = Some(ready.bytes());
+        Opened { ready, rest: None, length, watch: Watch::Nothing }
     }
 }
 

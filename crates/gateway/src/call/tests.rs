@@ -38,6 +38,24 @@ fn envelope_is_rebuilt_from_raw_spans() {
 }
 
 #[test]
+fn answer_bears_the_id_that_was_sent() {
+    let long = format!("[\"{}\"]", "0".repeat(KEPT_BODY));
+    for id in ["1", "-0", "null", "\"a\\u0062\"", "1e30"] {
+        for version in ["", r#""jsonrpc":"1.0","#, r#""jsonrpc":"\u0032.0","#] {
+            for params in ["[]", &long] {
+                let text = format!(
+                    r#"{{"params":{params},{version} "id": {id} ,"method":"getblockcount"}}"#
+                );
+                let ids = with_call("btc", &text, |call| call.ids(&call.body()));
+                assert!(matches!(ids, Ids::One(Some(it)) if it == id), "{text}");
+            }
+        }
+    }
+    let none = with_call("btc", r#"{"method":"getblockcount"}"#, |call| call.ids(&call.body()));
+    assert!(matches!(none, Ids::One(None)));
+}
+
+#[test]
 fn path_call_sends_its_params_alone() {
     assert_eq!(rebuilt("xmr", r#"{"id":1,"method":"get_height"}"#), "{}");
     for absent in ["null", "{}", "[]", "[ \n]"] {
