@@ -14,6 +14,7 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use memchr::memchr;
 use tokio::io::AsyncReadExt;
 use tokio::runtime::{self, Handle};
 use tokio::task::unconstrained;
@@ -42,6 +43,10 @@ pub(crate) struct Connection {
     outgoing: Outgoing,
     /// What was read and not taken yet.
     buffer: BytesMut,
+    /// How much of it was looked through for the end of a head.
+    looked_at: usize,
+    /// It was made for large reads.
+    is_large: bool,
     /// How the body that is being read ends.
     framing: Framing,
     /// Bytes that were read since it was opened.
@@ -98,6 +103,8 @@ impl Connection {
             socket,
             outgoing: Outgoing::default(),
             buffer: BytesMut::new(),
+            looked_at: 0,
+            is_large: false,
             framing: Framing::Over,
             read: 0,
             passed_over: 0,
@@ -135,9 +142,9 @@ impl Connection {
     /// Sends the request that was made ready and waits for the head of its answer until `deadline`.
     pub(crate) async fn exchange(&mut self, deadline: Instant) -> Result<AnswerHead, NodeError> {
         let before = self.read;
-        self.passed_over = 0;
+        (self.passed_over, self.looked_at) = (0, 0);
         // A new connection may get a session ticket of TLS at any time.
-        let outcome = match !self.used || self.socket.is_silent() {
+        let outcome = match !self.used || self.is_silent() {
             true => {
                 self.alarm.as_mut().reset(deadline.into());
                 poll_fn(|cx| self.poll_head(cx)).await
@@ -162,7 +169,7 @@ impl Connection {
     fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<AnswerHead, Break>> {
         self.write(cx)?;
         loop {
-            if !self.buffer.is_empty()
+            if self.may_hold_head()
                 && let Some(head) = self.take_head()?
             {
                 return Poll::Ready(Ok(head));
@@ -183,6 +190,15 @@ impl Connection {
         Poll::Ready(Err(Break::Late))
     }
 
+    /// Whether it is worth reading the buffer as a head: at first, so that what is none is known at
+    /// once, and then at each new line, so that a head that comes byte by byte is not read over and
+    /// over.
+    fn may_hold_head(&mut self) -> bool {
+        let looked_at = std::mem::replace(&mut self.looked_at, self.buffer.len());
+        let fresh = self.buffer.get(looked_at..).unwrap_or_default();
+        !fresh.is_empty() && (looked_at == 0 || memchr(b'\n', fresh).is_some())
+    }
+
     /// Takes the head out of the buffer, if all of it is there.
     ///
     /// Those that are passed over count against the largest head: a node may not keep a call waiting
@@ -193,6 +209,7 @@ impl Connection {
                 Beginning::Part => return Ok(None),
                 Beginning::Interim(bytes) => {
                     self.buffer.advance(bytes);
+                    self.looked_at = self.buffer.len();
                     self.passed_over += bytes;
                     if self.passed_over > READ_BUFFER {
                         return Err(NotHttp("too much comes before the head"));
@@ -273,16 +290,16 @@ impl Connection {
         self.used = true;
         self.idle_since = Instant::now();
         // A large answer's buffer is not kept by all who wait.
-        if self.buffer.capacity() > SMALL_BUFFER && self.buffer.is_empty() {
-            self.buffer = BytesMut::new();
+        if self.is_large && self.buffer.is_empty() {
+            (self.buffer, self.is_large) = (BytesMut::new(), false);
         }
         !self.ended && self.is_over() && self.buffer.is_empty() && self.outgoing.is_done()
     }
 
-    /// Whether nothing that the node sent unasked was taken in already. What the socket itself holds
-    /// is looked at when something is written.
-    pub(crate) fn is_free(&mut self) -> bool {
-        self.socket.is_drained()
+    /// Whether the node has neither hung up nor sent anything since the last answer, as far as can
+    /// be known: what TLS took in already counts, and what only the socket holds.
+    fn is_silent(&mut self) -> bool {
+        self.socket.is_drained() && self.socket.is_silent()
     }
 
     /// Writes what the socket takes of the request. A node that closes its side may have answered
@@ -301,6 +318,7 @@ impl Connection {
 
     /// Reads at most `room` bytes more; none is the end.
     fn poll_read(&mut self, room: usize, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.is_large |= room > SMALL_BUFFER;
         self.buffer.reserve(room);
         let mut limited = (&mut self.buffer).limit(room);
         let bytes = ready!(pin!(self.socket.read_buf(&mut limited)).poll(cx))?;

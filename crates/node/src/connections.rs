@@ -3,8 +3,8 @@
 //! Each runtime that asks has a lane of its own, so that the reactor which wakes a connection is that
 //! of the task which waits for it, and no call crosses threads. What is sent over them is left to
 //! `attempt`. Invariants: of a lane the connection that was used last is used first; an unused one
-//! is closed before the node would close it; one that the node has closed is not handed out; no more
-//! are open than calls may be at once, over all lanes.
+//! is closed before the node would close it; no more are open than calls may be at once, over all
+//! lanes. That nothing is sent over one that the node has closed is seen to by `connection`.
 
 use std::io;
 use std::net::SocketAddr;
@@ -149,17 +149,13 @@ impl Connections {
     }
 
     fn unused(&self, lane: &Lane, now: Instant) -> Option<Box<Connection>> {
-        loop {
-            let mut connection = lane.lock().pop()?;
-            if self.is_stale(&connection, now) {
-                // All others have been unused for longer still.
-                self.sweep_lane(lane, now);
-                return None;
-            }
-            if connection.is_free() {
-                return Some(connection);
-            }
+        let connection = lane.lock().pop()?;
+        if self.is_stale(&connection, now) {
+            // All others have been unused for longer still.
+            self.sweep_lane(lane, now);
+            return None;
         }
+        Some(connection)
     }
 
     fn sweep_lane(&self, lane: &Lane, now: Instant) {

@@ -8,8 +8,9 @@ use memchr::memchr;
 
 /// Longest line between chunks, and most bytes of trailers.
 const LONGEST_LINE: usize = 8 << 10;
-/// Pieces up to so many bytes are copied out of the buffer, which can then be used again.
-const COPIED_BYTES: usize = 2 << 10;
+/// Pieces up to so many bytes are copied out of the buffer, which can then be used again. One that
+/// is not keeps all of a buffer alive.
+const COPIED_BYTES: usize = 8 << 10;
 
 /// How much of a body is still to come.
 #[derive(Debug, PartialEq, Eq)]
@@ -65,35 +66,55 @@ impl Framing {
         self.is_over()
     }
 
-    /// Takes the next piece of the body, if some of it is in `buffer`.
+    /// Takes the next piece of the body, if some of it is in `buffer`. Small chunks are put together:
+    /// a piece costs its reader more than a few bytes.
     pub(crate) fn take(&mut self, buffer: &mut BytesMut) -> Result<Option<Bytes>, Garbled> {
         self.pass_lines(buffer)?;
-        let left = match self {
-            Framing::Length(left) | Framing::Chunked(Chunk::Data(left)) => *left,
-            Framing::UntilClose => u64::MAX,
-            Framing::Chunked(_) | Framing::Over => return Ok(None),
-        };
-        let here = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let mut here = self.here(buffer);
         if here == 0 {
             return Ok(None);
         }
-        let left = left - here as u64;
+        if here > COPIED_BYTES {
+            let piece = buffer.split_to(here).freeze();
+            self.count(here);
+            // The end of a body in chunks may be here already.
+            self.pass_lines(buffer)?;
+            return Ok(Some(piece));
+        }
+        let mut piece = Vec::from(&buffer[..here]);
+        loop {
+            buffer.advance(here);
+            self.count(here);
+            self.pass_lines(buffer)?;
+            here = self.here(buffer);
+            if here == 0 || piece.len() + here > COPIED_BYTES {
+                return Ok(Some(piece.into()));
+            }
+            piece.extend_from_slice(&buffer[..here]);
+        }
+    }
+
+    /// Bytes at the front of `buffer` that are the body's.
+    fn here(&self, buffer: &BytesMut) -> usize {
+        let left = match self {
+            Framing::Length(left) | Framing::Chunked(Chunk::Data(left)) => *left,
+            Framing::UntilClose => u64::MAX,
+            Framing::Chunked(_) | Framing::Over => 0,
+        };
+        buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX))
+    }
+
+    /// So many bytes of the body were taken.
+    fn count(&mut self, taken: usize) {
+        let taken = taken as u64;
         match self {
-            Framing::Length(_) => *self = Framing::of_length(left),
-            Framing::Chunked(chunk) if left == 0 => *chunk = Chunk::End,
-            Framing::Chunked(chunk) => *chunk = Chunk::Data(left),
+            Framing::Length(left) => *self = Framing::of_length(left.saturating_sub(taken)),
+            Framing::Chunked(chunk) => match chunk {
+                Chunk::Data(left) if *left > taken => *left -= taken,
+                _ => *chunk = Chunk::End,
+            },
             Framing::UntilClose | Framing::Over => {}
         }
-        let piece = if here <= COPIED_BYTES {
-            let piece = Bytes::copy_from_slice(&buffer[..here]);
-            buffer.advance(here);
-            piece
-        } else {
-            buffer.split_to(here).freeze()
-        };
-        // The end of a body in chunks may be here already.
-        self.pass_lines(buffer)?;
-        Ok(Some(piece))
     }
 
     /// Takes what stands between chunks and after the last one, as far as it is here.
@@ -170,15 +191,27 @@ mod tests {
 
     #[test]
     fn chunks_are_put_together_however_they_are_cut() {
-        let long = "y".repeat(5000);
+        let long = "y".repeat(10_000);
         let text = format!(
-            "3\r\nabc\r\n1388;a=b;c\r\n{long}\r\n0A \r\n0123456789\r\n0\r\nX: y\r\nZ:\r\n\r\nHTTP"
+            "3\r\nabc\r\n2710;a=b;c\r\n{long}\r\n0A \r\n0123456789\r\n0\r\nX: y\r\nZ:\r\n\r\nHTTP"
         );
-        for piece in [1, 2, 3, 7, 100, 5009, 10_000] {
+        for piece in [1, 2, 3, 7, 100, 10_009, 20_000] {
             let (body, rest) = taken(Framing::chunked(), text.as_bytes(), piece).unwrap();
             assert_eq!(body, format!("abc{long}0123456789").as_bytes(), "{piece}");
             assert_eq!(rest, b"HTTP", "{piece}");
         }
+    }
+
+    #[test]
+    fn chunks_of_a_byte_make_few_pieces() {
+        let text = format!("{}0\r\n\r\n", "1\r\nx\r\n".repeat(20_000));
+        let (mut framing, mut buffer) = (Framing::chunked(), BytesMut::from(text.as_str()));
+        let mut pieces = Vec::new();
+        while let Some(piece) = framing.take(&mut buffer).unwrap() {
+            pieces.push(piece.len());
+        }
+        assert!(framing.is_over() && buffer.is_empty());
+        assert_eq!((pieces.iter().sum::<usize>(), pieces.len()), (20_000, 3));
     }
 
     #[test]

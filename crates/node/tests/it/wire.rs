@@ -196,6 +196,20 @@ async fn behind_tls(
     bytes: Vec<u8>,
     later: Option<Vec<u8>>,
 ) -> (Scripted, Arc<node::Pool>, Arc<node::Node>, tokio::sync::mpsc::Receiver<()>) {
+    behind_tls_as(vec![bytes], later).await
+}
+
+/// The same with an answer in records of its own, which go out together.
+async fn behind_tls_in_records(
+    records: Vec<Vec<u8>>,
+) -> (Scripted, Arc<node::Pool>, Arc<node::Node>, tokio::sync::mpsc::Receiver<()>) {
+    behind_tls_as(records, None).await
+}
+
+async fn behind_tls_as(
+    records: Vec<Vec<u8>>,
+    later: Option<Vec<u8>>,
+) -> (Scripted, Arc<node::Pool>, Arc<node::Node>, tokio::sync::mpsc::Receiver<()>) {
     let (certificate, key) = certificate();
     let private = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -207,10 +221,12 @@ async fn behind_tls(
         .unwrap();
     let (said, is_said) = tokio::sync::mpsc::channel(8);
     let server = Scripted::start_with(Some(config), move |mut peer| {
-        let (bytes, later, said) = (bytes.clone(), later.clone(), said.clone());
+        let (records, later, said) = (records.clone(), later.clone(), said.clone());
         async move {
             while peer.hear().await.is_some() {
-                peer.say(&bytes).await;
+                for record in &records {
+                    peer.say(record).await;
+                }
                 if let Some(later) = &later {
                     tokio::time::sleep(millis(10)).await;
                     peer.say(later).await;
@@ -263,4 +279,139 @@ async fn large_answers_behind_tls_arrive_whole() {
         assert_eq!(call(&node).await.unwrap(), body);
     }
     assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn answer_that_comes_byte_by_byte_arrives_whole() {
+    let early = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
+    let length = with_lines("Content-Length: 3\r\n", "123");
+    let chunks =
+        with_lines("Transfer-Encoding: chunked\r\n", "1;a\r\n1\r\n2\r\n23\r\n0\r\nX: y\r\n\r\n");
+    for text in [format!("{early}{length}"), length, format!("{early}{chunks}"), chunks] {
+        let server = Scripted::start(move |mut peer| {
+            let text = text.clone();
+            async move {
+                while peer.hear().await.is_some() {
+                    for byte in text.bytes() {
+                        peer.say([byte]).await;
+                        tokio::time::sleep(millis(1)).await;
+                    }
+                }
+            }
+        })
+        .await;
+        let (_pool, node) = lone(&server);
+        for _ in 0..2 {
+            assert_eq!(call(&node).await.unwrap(), "123");
+        }
+        assert_eq!((server.connections(), node.state().idle_connections), (1, 1));
+    }
+}
+
+#[tokio::test]
+async fn answer_cut_once_at_any_byte_arrives_whole() {
+    let text = concat!(
+        "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "2\r\n12\r\n1\r\n3\r\n0\r\n\r\n"
+    );
+    let at = Arc::new(std::sync::atomic::AtomicUsize::new(1));
+    let server = Scripted::start(move |mut peer| {
+        let at = at.clone();
+        async move {
+            while peer.hear().await.is_some() {
+                let at = at.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                peer.say(&text[..at]).await;
+                tokio::time::sleep(millis(2)).await;
+                peer.say(&text[at..]).await;
+            }
+        }
+    })
+    .await;
+    let (_pool, node) = lone(&server);
+    for at in 1..text.len() {
+        assert_eq!(call(&node).await.unwrap(), "123", "{at}");
+    }
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn old_http_ends_with_its_connection_unless_told_otherwise() {
+    for (lines, kept) in [
+        ("Content-Length: 1\r\n", false),
+        ("Content-Length: 1\r\nConnection: Keep-Alive\r\n", true),
+        ("Content-Length: 1\r\nConnection: keep-alive, close\r\n", false),
+    ] {
+        let outcome = answered(format!("HTTP/1.0 200 OK\r\n{lines}\r\n1")).await;
+        assert_eq!(outcome, (Ok("1".into()), kept), "{lines:?}");
+    }
+    let chunked = "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n1\r\n0\r\n\r\n";
+    assert_eq!(answered(chunked).await, (Err(Cause::Malformed), false));
+    let server = Scripted::start(|mut peer| async move {
+        peer.hear().await;
+        peer.say("HTTP/1.0 200 OK\r\n\r\n12").await;
+        peer.close().await;
+    })
+    .await;
+    let (_pool, node) = lone(&server);
+    let answer = send(&node).await.unwrap();
+    assert!(answer.close_delimited && answer.length.is_none_or(|length| length == 2));
+    assert_eq!(answer.body.collect(10).await.unwrap(), "12");
+    assert_eq!(node.state().idle_connections, 0);
+}
+
+#[tokio::test]
+async fn second_answer_behind_a_refusal_is_nobodys() {
+    let server = Scripted::start(|mut peer| async move {
+        let challenge =
+            "WWW-Authenticate: Digest qop=\"auth\",algorithm=MD5,realm=\"r\",nonce=\"n\"";
+        let text = format!("HTTP/1.1 401 No\r\n{challenge}\r\nContent-Length: 0\r\n\r\n");
+        let bytes = [text.into_bytes(), ok("666")].concat();
+        while let Some(heard) = peer.hear().await {
+            match heard.header("authorization") {
+                None => peer.say(&bytes).await,
+                Some(_) => peer.say(ok("1")).await,
+            }
+        }
+    })
+    .await;
+    let config = node::NodeConfig {
+        user: Some("user".into()),
+        password: Some(node::Secret::new("word")),
+        auth: node::Auth::Digest,
+        ..node::NodeConfig::new(server.url())
+    };
+    let pool = pool("xmr", "regtest", vec![config]);
+    let node = pool.pick(&node::Tried::new()).unwrap();
+    assert_eq!(call(&node).await.unwrap(), "1");
+    assert_eq!(server.connections(), 2);
+}
+
+#[tokio::test]
+async fn second_answer_in_another_record_of_tls_is_nobodys() {
+    let (server, _pool, node, _) = behind_tls_in_records(vec![ok("1"), ok("666")]).await;
+    for connections in 1..4 {
+        assert_eq!(call(&node).await.unwrap(), "1");
+        assert_eq!(server.connections(), connections);
+        tokio::time::sleep(millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn request_cut_short_by_its_answer_is_not_followed_by_another() {
+    let server = Scripted::start(|mut peer| async move {
+        // Only the head is read; the rest of 8 MB is not.
+        let mut some = [0; 1000];
+        let _ = tokio::io::AsyncReadExt::read(&mut peer.stream, &mut some).await;
+        peer.say(ok("1")).await;
+        std::future::pending().await
+    })
+    .await;
+    let (_pool, node) = lone(&server);
+    for connections in 1..3 {
+        let lease = node.lease(1, node::Weight::Light).await.unwrap();
+        let body = bytes::Bytes::from(vec![b' '; 8 << 20]);
+        let answer = node.send(lease, node::Route::Rpc, body, node::Ids::None).await.unwrap();
+        assert_eq!(answer.body.collect(10).await.unwrap(), "1");
+        assert_eq!((server.connections(), node.state().idle_connections), (connections, 0));
+    }
 }
