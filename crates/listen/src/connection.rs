@@ -75,24 +75,26 @@ where
     let ended = shared.drain.reached(Phase::Ended);
     let mut ended = pin!(ended);
     let mut timer = pin!(sleep_until(tokio::time::Instant::now()));
-    // Who is woken by the end and by the timer. As long as it is us they need not be asked.
-    let mut told: Option<Waker> = None;
+    // Who is woken by the end and by the timer, and in which phase they were told. As long as both are
+    // the same they need not be asked; each phase wakes once whoever waits for a later one.
+    let mut told: Option<(Waker, Phase)> = None;
     loop {
         let next = poll_fn(|cx| {
             if Pin::new(&mut connection).poll(cx).is_ready() {
                 return Poll::Ready(Next::Gone);
             }
-            let knows_us = told.as_ref().is_some_and(|told| told.will_wake(cx.waker()));
-            let has_ended = shared.drain.phase() == Phase::Ended;
+            let now = shared.drain.phase();
+            let same = |(told, phase): &(Waker, Phase)| *phase == now && told.will_wake(cx.waker());
+            let knows_us = told.as_ref().is_some_and(same);
             // Not counted against the task's budget: what is not asked for lack of it wakes nobody.
-            if (!knows_us || has_ended) && polls_ready(ended.as_mut(), cx) {
+            if !knows_us && polls_ready(ended.as_mut(), cx) {
                 return Poll::Ready(Next::Ended);
             }
             if (!knows_us || timer.is_elapsed()) && polls_ready(timer.as_mut(), cx) {
                 return Poll::Ready(Next::Judge);
             }
             if !knows_us {
-                told = Some(cx.waker().clone());
+                told = Some((cx.waker().clone(), now));
             }
             Poll::Pending
         });

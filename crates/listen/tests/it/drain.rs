@@ -66,6 +66,19 @@ async fn idle_and_fresh_connections_do_not_hold_the_end_up() {
 }
 
 #[tokio::test]
+async fn idle_connections_are_woken_by_each_step_of_the_end() {
+    let listener = start(Limits::default(), None);
+    let mut fresh = connect(&listener).await;
+    let mut idle = connect(&listener).await;
+    assert_eq!(ask(&mut idle, &get("/peer")).await.unwrap().status, 200);
+    assert_eq!(listener.drain.end(Duration::from_millis(300), LONG).await, 0);
+    tokio::time::timeout(Duration::from_secs(5), listener.running).await.unwrap().unwrap();
+    for stream in [&mut fresh, &mut idle] {
+        assert_eq!(rest(stream).await, b"");
+    }
+}
+
+#[tokio::test]
 async fn answer_that_never_ends_is_cut_off_and_counted() {
     let listener = start(Limits::default(), None);
     let mut working = connect(&listener).await;
