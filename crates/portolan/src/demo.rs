@@ -24,8 +24,8 @@ use crate::cli::output::Output;
 use crate::config::{ChainConfig, Config, Listens};
 use crate::failure::Failure;
 use crate::log;
-use crate::run::variables;
 use crate::serve::{Server, Services, Signals, end, shut_down};
+use crate::variables::variables;
 
 /// The account that the key belongs to, and its plan.
 const NAME: &str = "demo";

@@ -12,5 +12,6 @@ mod failure;
 mod log;
 mod run;
 mod serve;
+mod variables;
 
 pub use run::run;

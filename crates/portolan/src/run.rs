@@ -17,6 +17,7 @@ use crate::cli::{
 };
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::variables::variables;
 use crate::{demo, serve};
 
 /// Runs the program with these arguments, the first being its name.
@@ -69,23 +70,6 @@ fn carry_out(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Usage(args) => usage::run(&config, whereabouts, args, output)?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The variables of the environment that concern us.
-///
-/// # Errors
-/// One of them is not UTF-8.
-pub fn variables() -> Result<Vec<(String, String)>, Failure> {
-    let mut variables = Vec::new();
-    for (name, text) in std::env::vars_os() {
-        let Ok(name) = name.into_string() else { continue };
-        if name.to_ascii_uppercase().starts_with("PORTOLAN__") {
-            let text =
-                text.into_string().map_err(|_| Failure::new(format!("{name}: not UTF-8")))?;
-            variables.push((name, text));
-        }
-    }
-    Ok(variables)
 }
 
 /// Help and version are answers; anything else is a misunderstanding.

@@ -27,7 +27,7 @@ use crate::cli::ServiceName;
 use crate::config::{Config, DEFAULT_FILE};
 use crate::failure::Failure;
 use crate::log;
-use crate::run::variables;
+use crate::variables::variables;
 
 pub(crate) use explorers::index_dir;
 pub(crate) use health_page::is_usable;

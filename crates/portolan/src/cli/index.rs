@@ -8,6 +8,7 @@
 mod accounts;
 mod audit;
 mod export;
+mod findings;
 mod import;
 mod info;
 mod ring_audit;

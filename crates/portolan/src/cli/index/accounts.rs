@@ -8,6 +8,7 @@ use index::{Memory, Progress};
 use node::{Pool, Tried};
 use serde::Serialize;
 
+use super::findings::faults_text;
 use crate::cli::output::{Output, complain, number};
 use crate::config::{Config, Served};
 use crate::failure::Failure;
@@ -130,13 +131,5 @@ fn audit_text(audit: &Audit) -> String {
         shown(audit.compared_balances),
         shown(audit.not_compared),
     );
-    for fault in &audit.faults {
-        text += &format!("  {fault}\n");
-    }
-    text + &match audit.fault_count {
-        0 => "No faults.".to_owned(),
-        count => {
-            format!("{} faults: `portolan index rebuild {}`", shown(count), audit.chain)
-        }
-    }
+    text + &faults_text(audit.chain, &audit.faults, audit.fault_count)
 }

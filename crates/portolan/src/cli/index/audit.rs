@@ -13,6 +13,7 @@ use node::{CallError, Node, Pool, Tried, Weight};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::findings::{again_text, faults_text};
 use super::{accounts, read_only, ring_audit, served};
 use crate::cli::output::{Output, complain, number};
 use crate::config::{Config, Served};
@@ -179,15 +180,6 @@ async fn ask(node: &Arc<Node>, methods: &[&str]) -> Result<Vec<Box<RawValue>>, C
     Ok(answers)
 }
 
-/// A line on blocks that were read again, and those that the node did not give.
-pub(super) fn again_text(compared: u64, not_compared: u64) -> String {
-    if compared + not_compared == 0 {
-        return String::new();
-    }
-    let (read, missing) = (number(Some(compared)), number(Some(not_compared)));
-    format!("Read again: {read} blocks; {missing} more the node did not give\n")
-}
-
 fn audit_text(audit: &Audit) -> String {
     let mut text = format!(
         "{}: {} blocks, {} transactions, {} scripts, {} unspent outputs of {} in all\nNode: {}\n",
@@ -206,13 +198,5 @@ fn audit_text(audit: &Audit) -> String {
         text += &format!("Treasury: {treasury}, what is not yet mature included\n");
     }
     text += &again_text(audit.compared_blocks, audit.not_compared);
-    for fault in &audit.faults {
-        text += &format!("  {fault}\n");
-    }
-    text + &match audit.fault_count {
-        0 => "No faults.".to_owned(),
-        count => {
-            format!("{} faults: `portolan index rebuild {}`", number(Some(count)), audit.chain)
-        }
-    }
+    text + &faults_text(audit.chain, &audit.faults, audit.fault_count)
 }

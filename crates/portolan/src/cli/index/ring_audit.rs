@@ -9,7 +9,7 @@ use index::{Again, Memory};
 use node::{Pool, Tried};
 use serde::Serialize;
 
-use super::audit::again_text;
+use super::findings::{again_text, faults_text};
 use crate::cli::output::{Output, complain, number};
 use crate::config::{Config, Served};
 use crate::failure::Failure;
@@ -157,13 +157,5 @@ fn audit_text(audit: &Audit) -> String {
         text +=
             &format!("{count} blocks are of a later version, whose hashes were not worked out\n");
     }
-    for fault in &audit.faults {
-        text += &format!("  {fault}\n");
-    }
-    text + &match audit.fault_count {
-        0 => "No faults.".to_owned(),
-        count => {
-            format!("{} faults: `portolan index rebuild {}`", number(Some(count)), audit.chain)
-        }
-    }
+    text + &faults_text(audit.chain, &audit.faults, audit.fault_count)
 }
