@@ -9,6 +9,9 @@ mod coins;
 mod file;
 mod ledger;
 mod methods;
+mod misfit;
+mod outcome;
+mod parameters;
 mod publisher;
 mod transactions;
 mod wire;
@@ -26,7 +29,7 @@ use chain::{Chain, Hash32, Network};
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 
-pub use ledger::Misfit;
+pub use misfit::Misfit;
 
 use crate::ForgedBlock;
 use crate::genesis::genesis;

@@ -13,9 +13,8 @@ use serde_json::{Value, json};
 
 use super::Shared;
 use super::ledger::{Ledger, Stored};
-use super::methods::{
-    BAD_PARAMETER, Detail, MISC, NOT_FOUND, Outcome, WRONG_TYPE, detail, hash_of, quoted,
-};
+use super::outcome::{BAD_PARAMETER, MISC, NOT_FOUND, Outcome, WRONG_TYPE, quoted};
+use super::parameters::{Detail, detail, hash_of};
 use crate::forge::{put_count, put_prefixed};
 
 /// `getblockhash`.
@@ -164,5 +163,16 @@ fn rest_find(ledger: &Ledger, hash: &str) -> Result<Arc<Stored>, String> {
     match ledger.is_pruned(&block) {
         true => Err(format!("{hash} not available (pruned data)\r\n")),
         false => Ok(block),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn difficulties_are_written_as_nodes_do() {
+        assert_eq!(difficulty(0x1d00_ffff), 1.0);
+        assert_eq!(difficulty(0x207f_ffff), 4.6565423739069247e-10);
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use bytes::Bytes;
 use chain::utxo::{Block, Format, OutPoint, Transaction, is_unspendable};
 
-use super::ledger::Misfit;
+use super::misfit::Misfit;
 
 /// An output that can be spent.
 #[derive(Clone, Debug)]

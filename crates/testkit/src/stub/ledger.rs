@@ -7,30 +7,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use chain::utxo::{Block, DecodeError, Format, Header, OutPoint, Transaction};
+use chain::utxo::{Block, Format, Header, OutPoint, Transaction};
 use chain::{Chain, Hash32};
 
 use super::coins::Coins;
-
-/// Why a stub node does not take a block or a transaction.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Misfit {
-    /// The block does not stand on the tip.
-    #[error("the block stands on {0}, the tip is {1}")]
-    NotOnTip(Hash32, Hash32),
-    /// The first block of a branch stands on none that is in the best chain.
-    #[error("the branch stands on {0}, which is not in the best chain")]
-    NotInChain(Hash32),
-    /// There are no blocks above the first one to take away.
-    #[error("there are only {0} blocks above the first one")]
-    TooFewBlocks(u32),
-    /// An input spends what is not there.
-    #[error("output {vout} of {txid} is not there to be spent", txid = .0.txid, vout = .0.vout)]
-    NothingToSpend(OutPoint),
-    /// The bytes are not what they should be.
-    #[error("cannot be read: {0}")]
-    Unreadable(#[from] DecodeError),
-}
+use super::misfit::Misfit;
 
 /// A block that was ever taken.
 #[derive(Debug)]

@@ -1,33 +1,17 @@
 //! What a stub node answers to each call, in the shapes of Bitcoin Core and its relatives.
 //!
-//! Envelopes are left to `wire`, blocks and transactions to files of their own. Invariant: an
-//! amount is written with all its decimal places, as nodes write it.
+//! Envelopes are left to `wire`, blocks and transactions to files of their own.
 //!
 //! Source: Bitcoin Core 31.99, src/rpc/blockchain.cpp and src/rpc/mining.cpp.
 
-use chain::{Hash32, NetworkKind};
+use chain::NetworkKind;
 use serde_json::{Value, json};
 
 use super::ledger::Ledger;
+use super::outcome::{Outcome, amount, quoted};
 use super::{Shared, blocks, transactions};
 
-/// The text of a result, or a code and a message.
-pub(super) type Outcome = Result<String, (i64, &'static str)>;
-
-pub(super) const MISC: i64 = -1;
-pub(super) const WRONG_TYPE: i64 = -3;
-pub(super) const NOT_FOUND: i64 = -5;
-pub(super) const BAD_PARAMETER: i64 = -8;
 const NO_METHOD: i64 = -32601;
-
-/// What is asked for of a block or a transaction.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detail {
-    /// Its bytes.
-    Hex,
-    /// What can be said of it.
-    Json,
-}
 
 /// Answers one call.
 pub(super) fn call(shared: &Shared, method: &str, params: &[Value]) -> Outcome {
@@ -49,28 +33,6 @@ pub(super) fn call(shared: &Shared, method: &str, params: &[Value]) -> Outcome {
         "getindexinfo" => Ok(index_info(&ledger)),
         "getmininginfo" => Ok(mining_info(shared, &ledger)),
         _ => Err((NO_METHOD, "Method not found")),
-    }
-}
-
-/// A hash that is a parameter.
-pub(super) fn hash_of(param: Option<&Value>) -> Result<Hash32, (i64, &'static str)> {
-    let text = param.and_then(Value::as_str);
-    let text = text.ok_or((WRONG_TYPE, "JSON value is not a string as expected"))?;
-    text.parse().map_err(|_| (BAD_PARAMETER, "hash must be of length 64 and hexadecimal"))
-}
-
-/// A verbosity that is a parameter, as a number or a boolean.
-pub(super) fn detail(
-    param: Option<&Value>,
-    unless_given: Detail,
-) -> Result<Detail, (i64, &'static str)> {
-    match param {
-        None | Some(Value::Null) => Ok(unless_given),
-        Some(Value::Bool(false)) => Ok(Detail::Hex),
-        Some(Value::Bool(true)) => Ok(Detail::Json),
-        Some(Value::Number(number)) if number.as_i64() == Some(0) => Ok(Detail::Hex),
-        Some(Value::Number(_)) => Ok(Detail::Json),
-        Some(_) => Err((WRONG_TYPE, "JSON value is not an integer as expected")),
     }
 }
 
@@ -155,30 +117,5 @@ fn chain_name(shared: &Shared) -> &'static str {
         NetworkKind::Main => "main",
         NetworkKind::Test => "test",
         NetworkKind::Regtest => "regtest",
-    }
-}
-
-/// A text without anything to escape, as JSON.
-pub(super) fn quoted(text: impl std::fmt::Display) -> String {
-    format!("\"{text}\"")
-}
-
-/// A sum of smallest units in coins.
-fn amount(sum: u128, decimals: u8) -> String {
-    let unit = 10_u128.pow(u32::from(decimals));
-    format!("{}.{:0width$}", sum / unit, sum % unit, width = usize::from(decimals))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn amounts_and_difficulties_are_written_as_nodes_do() {
-        assert_eq!(amount(0, 8), "0.00000000");
-        assert_eq!(amount(1 << 64, 8), "184467440737.09551616");
-        assert_eq!(amount(1_234, 2), "12.34");
-        assert_eq!(blocks::difficulty(0x1d00_ffff), 1.0);
-        assert_eq!(blocks::difficulty(0x207f_ffff), 4.6565423739069247e-10);
     }
 }

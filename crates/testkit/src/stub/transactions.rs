@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::Shared;
 use super::ledger::Ledger;
-use super::methods::{BAD_PARAMETER, Detail, MISC, NOT_FOUND, Outcome, detail, hash_of, quoted};
+use super::outcome::{BAD_PARAMETER, MISC, NOT_FOUND, Outcome, quoted};
+use super::parameters::{Detail, detail, hash_of};
 
 const NO_TRANSACTION: Outcome = Err((
     NOT_FOUND,

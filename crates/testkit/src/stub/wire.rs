@@ -20,8 +20,8 @@ use serde_json::Value;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use super::methods::{self, Outcome};
-use super::{Shared, blocks};
+use super::outcome::Outcome;
+use super::{Shared, blocks, methods};
 
 /// The longest request body (src/httpserver.h, `MAX_SIZE`).
 const MAX_BODY: usize = 32 << 20;
