@@ -1,8 +1,8 @@
 //! An output of a transaction.
 
 use super::byte_reader::{ByteReader, DecodeError, Problem};
+use super::items::step_through;
 use super::token::{self, Token};
-use super::transaction::step_through;
 
 /// An output: so many coins for whoever satisfies a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

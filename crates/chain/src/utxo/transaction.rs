@@ -9,24 +9,24 @@ mod digest;
 mod extension;
 mod kind;
 mod plain;
+mod pools;
 mod shielded;
 mod staked;
 
 pub use kind::{Kind, Vote};
-pub use shielded::Pools;
+pub use pools::Pools;
 
 pub(super) use kind::is_commitment;
 
 use super::byte_reader::{ByteReader, DecodeError};
 use super::format::{Format, Layout};
+use super::input::{Input, OutPoint};
+use super::items::Items;
 use super::output::{Output, OutputForm};
 use crate::Hash32;
 use plain::Plain;
 use shielded::Shielded;
 use staked::Staked;
-
-/// Inputs of at least 41 bytes: outpoint, empty script or the tree of the outpoint, sequence.
-const INPUT_LEAST_BYTES: usize = 41;
 
 /// A transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,46 +50,6 @@ enum More<'a> {
     Plain(Plain<'a>),
     Shielded(Shielded<'a>),
     Staked(Staked<'a>),
-}
-
-/// The output that an input spends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct OutPoint {
-    /// Id of the transaction that made it.
-    pub txid: Hash32,
-    /// Its place in that transaction.
-    pub vout: u32,
-}
-
-impl OutPoint {
-    /// What an input names that spends no output: that of a coinbase, the stakebase of a vote,
-    /// that of a treasurybase and of a treasury spend.
-    pub const NULL: OutPoint = OutPoint { txid: Hash32::ZERO, vout: u32::MAX };
-}
-
-/// An input of a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Input<'a> {
-    /// The output that it spends; [`OutPoint::NULL`] where it spends none.
-    pub previous: OutPoint,
-    /// The script that satisfies it; in a coinbase what the miner wrote.
-    pub script: &'a [u8],
-    /// Sequence number.
-    pub sequence: u32,
-    /// Coins in the smallest unit that it brings, where the transaction itself says so
-    /// ([`Layout::Staked`]). Consensus holds it to the output that is spent; for an input that
-    /// spends none it is what was created or drawn.
-    pub amount: Option<u64>,
-    /// Whether the output that it spends was made by a stake transaction.
-    pub from_stake_tree: bool,
-}
-
-impl<'a> Input<'a> {
-    fn read(reader: &mut ByteReader<'a>) -> Result<Input<'a>, DecodeError> {
-        let previous = OutPoint { txid: reader.hash()?, vout: reader.u32()? };
-        let (script, sequence) = (reader.prefixed()?, reader.u32()?);
-        Ok(Input { previous, script, sequence, amount: None, from_stake_tree: false })
-    }
 }
 
 /// Where a transaction is read from, which decides what it may carry.
@@ -264,51 +224,6 @@ impl<'a> Transaction<'a> {
     pub fn value_out(&self) -> u128 {
         self.outputs().map(|output| u128::from(output.value)).sum()
     }
-}
-
-/// Steps through a counted list, and gives the bytes of its items and their number.
-pub(super) fn step_through<'a, T>(
-    reader: &mut ByteReader<'a>,
-    least_bytes: usize,
-    read: impl Fn(&mut ByteReader<'a>) -> Result<T, DecodeError>,
-) -> Result<(&'a [u8], usize), DecodeError> {
-    let count = reader.count(least_bytes)?;
-    let start = reader.offset();
-    for _ in 0..count {
-        read(reader)?;
-    }
-    Ok((reader.since(start), count))
-}
-
-/// Walks items that were stepped through before.
-struct Items<'a, F> {
-    reader: ByteReader<'a>,
-    left: usize,
-    read: F,
-}
-
-impl<'a, T, F: FnMut(&mut ByteReader<'a>) -> Result<T, DecodeError>> Items<'a, F> {
-    fn new(bytes: &'a [u8], left: usize, read: F) -> Items<'a, F> {
-        Items { reader: ByteReader::new(bytes), left, read }
-    }
-}
-
-impl<'a, T, F: FnMut(&mut ByteReader<'a>) -> Result<T, DecodeError>> Iterator for Items<'a, F> {
-    type Item = T;
-
-    fn next(&mut self) -> Option<T> {
-        self.left = self.left.checked_sub(1)?;
-        (self.read)(&mut self.reader).ok()
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
-    }
-}
-
-impl<'a, T, F: FnMut(&mut ByteReader<'a>) -> Result<T, DecodeError>> ExactSizeIterator
-    for Items<'a, F>
-{
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! What they prove is left to the node. Invariant: each slice has the length that its count says,
 //! so that splitting it into items cannot fail. Sources: as for the transaction.
 
-use super::shielded::Pools;
+use super::pools::Pools;
 use crate::utxo::byte_reader::{ByteReader, DecodeError, Problem};
 
 /// Bytes of a joinsplit with a proof of the first kind (PHGR13), and of the second (Groth16).

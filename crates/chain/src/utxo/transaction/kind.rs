@@ -4,8 +4,9 @@
 //! consensus refuses a transaction in the wrong one. Invariant: the kind follows from the
 //! transaction alone.
 
-use super::{Input, OutPoint, Transaction};
+use super::Transaction;
 use crate::Hash32;
+use crate::utxo::input::{Input, OutPoint};
 use crate::utxo::opcodes::{
     OP_RETURN, OP_SSGEN, OP_SSRTX, OP_SSTX, OP_SSTXCHANGE, OP_TADD, OP_TGEN, OP_TSPEND,
 };

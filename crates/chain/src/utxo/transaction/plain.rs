@@ -3,10 +3,12 @@
 //! Sources: Bitcoin Core, src/primitives/transaction.h (BIP 144); Litecoin Core, the same file
 //! (LIP 3). Invariant: witnesses and extension data are stepped over, and are outside of the id.
 
-use super::{INPUT_LEAST_BYTES, Input, More, Place, Transaction, extension, step_through};
+use super::{More, Place, Transaction, extension};
 use crate::Hash32;
 use crate::utxo::byte_reader::{ByteReader, DecodeError, Problem};
 use crate::utxo::format::Format;
+use crate::utxo::input::Input;
+use crate::utxo::items::step_through;
 use crate::utxo::output::{Output, OutputForm};
 
 const WITNESS: u8 = 1;
@@ -34,7 +36,7 @@ pub(super) fn read<'a>(
     let version = reader.i32()?;
     let flags = read_flags(reader, format)?;
     let body = reader.offset();
-    let (inputs, input_count) = step_through(reader, INPUT_LEAST_BYTES, Input::read)?;
+    let (inputs, input_count) = step_through(reader, Input::LEAST_BYTES, Input::read)?;
     let (outputs, output_count) = Output::step_through(reader, OutputForm::Plain)?;
     let body = reader.since(body);
     if place == Place::Block && (input_count == 0 || output_count == 0) {

@@ -5,9 +5,12 @@
 //! only what decides ids and values is kept.
 
 use super::bundles::Bundles;
-use super::{INPUT_LEAST_BYTES, Input, More, Transaction, digest, step_through};
+use super::pools::Pools;
+use super::{More, Transaction, digest};
 use crate::Hash32;
 use crate::utxo::byte_reader::{ByteReader, DecodeError, Problem};
+use crate::utxo::input::Input;
+use crate::utxo::items::step_through;
 use crate::utxo::output::{Output, OutputForm};
 
 /// The bit of the version that says that a group id follows (ZIP 202).
@@ -20,38 +23,6 @@ pub(super) struct Shielded<'a> {
     bundles: &'a [u8],
     expiry: Option<u32>,
     branch: Option<u32>,
-}
-
-/// What a transaction takes out of each shielded pool, in the smallest unit; what it puts in is
-/// negative.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pools {
-    /// The first pool: what joinsplits make public less what they hide.
-    pub sprout: i128,
-    /// The second pool.
-    pub sapling: i64,
-    /// The third pool.
-    pub orchard: i64,
-    /// The fourth pool.
-    pub ironwood: i64,
-}
-
-impl Pools {
-    /// What it takes out of all pools together: inputs less outputs plus this is the fee.
-    pub fn sum(&self) -> i128 {
-        self.sprout
-            + [self.sapling, self.orchard, self.ironwood].map(i128::from).iter().sum::<i128>()
-    }
-
-    /// Each pool by the name that the node has for it.
-    pub fn by_name(&self) -> [(&'static str, i128); 4] {
-        [
-            ("sprout", self.sprout),
-            ("sapling", self.sapling.into()),
-            ("orchard", self.orchard.into()),
-            ("ironwood", self.ironwood.into()),
-        ]
-    }
 }
 
 /// The versions that there are, each with its group id from the third on.
@@ -75,7 +46,7 @@ pub(super) fn read<'a>(reader: &mut ByteReader<'a>) -> Result<Transaction<'a>, D
     let version = version(header, reader)?;
     let early =
         if version >= 5 { Some((reader.u32()?, reader.u32()?, reader.u32()?)) } else { None };
-    let (inputs, input_count) = step_through(reader, INPUT_LEAST_BYTES, Input::read)?;
+    let (inputs, input_count) = step_through(reader, Input::LEAST_BYTES, Input::read)?;
     let (outputs, output_count) = Output::step_through(reader, OutputForm::Plain)?;
     let (branch, lock_time, expiry) = match early {
         Some((branch, lock_time, expiry)) => (Some(branch), lock_time, Some(expiry)),

@@ -4,9 +4,11 @@
 //! Sources: dcrd, wire/msgtx.go and blockchain/standalone/merkle.go. Invariant: there is one
 //! witness for each input.
 
-use super::{INPUT_LEAST_BYTES, Input, More, OutPoint, Transaction, step_through};
+use super::{More, Transaction};
 use crate::Hash32;
 use crate::utxo::byte_reader::{ByteReader, DecodeError, Problem};
+use crate::utxo::input::{Input, OutPoint};
+use crate::utxo::items::step_through;
 use crate::utxo::output::{Output, OutputForm};
 
 /// How much of a transaction is written, in the upper half of its version.
@@ -39,7 +41,7 @@ pub(super) fn read<'a>(reader: &mut ByteReader<'a>) -> Result<Transaction<'a>, D
         return Err(fault);
     }
     let prefix = reader.offset();
-    let (inputs, input_count) = step_through(reader, INPUT_LEAST_BYTES, read_prefix)?;
+    let (inputs, input_count) = step_through(reader, Input::LEAST_BYTES, read_prefix)?;
     let (outputs, output_count) = Output::step_through(reader, OutputForm::Versioned)?;
     let (lock_time, expiry) = (reader.u32()?, reader.u32()?);
     let prefix = reader.since(prefix);
