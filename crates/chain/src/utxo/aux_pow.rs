@@ -6,7 +6,7 @@
 use super::byte_reader::{ByteReader, DecodeError};
 use super::format::Format;
 use super::header::PLAIN_BYTES;
-use super::transaction::{Place, Transaction};
+use super::transaction::{Origin, Transaction};
 
 /// The version bit that says that the proof follows.
 const AUX_POW: i32 = 1 << 8;
@@ -21,7 +21,7 @@ pub(super) fn follows(version: i32) -> bool {
 pub(super) fn skip(reader: &mut ByteReader<'_>, format: &Format) -> Result<(), DecodeError> {
     // The parent may be a chain with witnesses, even where this one has none.
     let parent = Format { witness: true, mweb: false, tokens: false, ..*format };
-    Transaction::read(reader, &parent, Place::Foreign)?;
+    Transaction::read(reader, &parent, Origin::ParentChain)?;
     reader.hash()?;
     for _branch in 0..2 {
         let hashes = reader.count(32)?;

@@ -5,7 +5,7 @@ use super::byte_reader::{ByteReader, DecodeError, Problem};
 use super::format::{Format, Layout};
 use super::header::Header;
 use super::merkle::{Tree, merkle_root};
-use super::transaction::{Place, Transaction};
+use super::transaction::{Origin, Transaction};
 use crate::Hash32;
 
 /// A block.
@@ -86,7 +86,7 @@ fn read_list<'a>(
     let count = reader.count(Transaction::LEAST_BYTES)?;
     transactions.reserve_exact(count);
     for _ in 0..count {
-        transactions.push(Transaction::read(reader, format, Place::Block)?);
+        transactions.push(Transaction::read(reader, format, Origin::Block)?);
     }
     Ok(())
 }

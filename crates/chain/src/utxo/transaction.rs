@@ -54,11 +54,11 @@ enum More<'a> {
 
 /// Where a transaction is read from, which decides what it may carry.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Origin {
     /// Among the transactions of a block.
     Block,
     /// Inside the proof of work of a parent chain.
-    Foreign,
+    ParentChain,
     /// On its own, up to the end of the bytes.
     Alone,
 }
@@ -74,7 +74,7 @@ impl<'a> Transaction<'a> {
     /// Bytes that are no transaction of this format, or more than one.
     pub fn decode(raw: &'a [u8], format: &Format) -> Result<Transaction<'a>, DecodeError> {
         let mut reader = ByteReader::new(raw);
-        let transaction = Transaction::read(&mut reader, format, Place::Alone)?;
+        let transaction = Transaction::read(&mut reader, format, Origin::Alone)?;
         reader.end()?;
         Ok(transaction)
     }
@@ -82,10 +82,10 @@ impl<'a> Transaction<'a> {
     pub(super) fn read(
         reader: &mut ByteReader<'a>,
         format: &Format,
-        place: Place,
+        origin: Origin,
     ) -> Result<Transaction<'a>, DecodeError> {
         match format.layout {
-            Layout::Plain => plain::read(reader, format, place),
+            Layout::Plain => plain::read(reader, format, origin),
             Layout::Shielded => shielded::read(reader),
             Layout::Staked => staked::read(reader),
         }

@@ -3,7 +3,7 @@
 //! Sources: Bitcoin Core, src/primitives/transaction.h (BIP 144); Litecoin Core, the same file
 //! (LIP 3). Invariant: witnesses and extension data are stepped over, and are outside of the id.
 
-use super::{More, Place, Transaction, extension};
+use super::{More, Origin, Transaction, extension};
 use crate::Hash32;
 use crate::utxo::byte_reader::{ByteReader, DecodeError, Problem};
 use crate::utxo::format::Format;
@@ -30,7 +30,7 @@ pub(super) struct Plain<'a> {
 pub(super) fn read<'a>(
     reader: &mut ByteReader<'a>,
     format: &Format,
-    place: Place,
+    origin: Origin,
 ) -> Result<Transaction<'a>, DecodeError> {
     let start = reader.offset();
     let version = reader.i32()?;
@@ -39,14 +39,14 @@ pub(super) fn read<'a>(
     let (inputs, input_count) = step_through(reader, Input::LEAST_BYTES, Input::read)?;
     let (outputs, output_count) = Output::step_through(reader, OutputForm::Plain)?;
     let body = reader.since(body);
-    if place == Place::Block && (input_count == 0 || output_count == 0) {
+    if origin == Origin::Block && (input_count == 0 || output_count == 0) {
         return Err(reader.fault(Problem::Empty));
     }
     if flags & WITNESS != 0 {
         skip_witnesses(reader, input_count)?;
     }
     let extension =
-        if flags & EXTENSION != 0 { read_extension(reader, place)? } else { Extension::default() };
+        if flags & EXTENSION != 0 { read_extension(reader, origin)? } else { Extension::default() };
     let Extension { bytes: extension_bytes, pegged_bytes } = extension;
     let lock_time = reader.u32()?;
     let more =
@@ -115,11 +115,11 @@ struct Extension {
 ///
 /// In a block only the HogEx has the byte, and nothing behind it. Alone, the data goes up to the
 /// lock time, whatever its own version.
-fn read_extension(reader: &mut ByteReader<'_>, place: Place) -> Result<Extension, DecodeError> {
+fn read_extension(reader: &mut ByteReader<'_>, origin: Origin) -> Result<Extension, DecodeError> {
     let start = reader.offset();
-    let pegged_bytes = match (reader.u8()?, place) {
+    let pegged_bytes = match (reader.u8()?, origin) {
         (0, _) => 0,
-        (_, Place::Alone) => {
+        (_, Origin::Alone) => {
             extension::pegged_bytes(reader.take(reader.remaining().saturating_sub(4))?)
         }
         _ => return Err(reader.fault(Problem::Extension)),
