@@ -83,8 +83,8 @@ async fn step(index: &Arc<Index>, pruned: &mut Aside) -> Result<(), Pause> {
     room::check(&dir, index.options.least_free_bytes.saturating_mul(2))
         .map_err(|error| Pause::Trouble(error.to_string()))?;
     let heights = base.height.saturating_sub(BATCH).max(floor)..base.height;
-    let (mut tried, mut trouble) = (pruned.tried(&index.pool), None);
-    while let Ok(node) = index.node(&tried) {
+    let (mut tried, mut trouble) = (pruned.tried(&index.nodes.pool), None);
+    while let Ok(node) = index.nodes.pick(&tried) {
         let (blocks, error) = fetch(index, &node, heights.clone()).await;
         if !blocks.is_empty() {
             return add(index, blocks).await;
@@ -119,7 +119,7 @@ async fn fetch(
     node: &Arc<Node>,
     heights: Range<u32>,
 ) -> (Vec<Block>, Option<UpstreamError>) {
-    let fetch = |height| index.upstream.block(node, height);
+    let fetch = |height| index.nodes.upstream.block(node, height);
     let mut fetched = stream::iter(heights.rev()).map(fetch).buffered(index.options.window);
     let (mut blocks, mut transactions): (Vec<Block>, usize) = (Vec::new(), 0);
     while let Some(block) = fetched.next().await {

@@ -2,18 +2,18 @@
 //!
 //! Invariant: tips are medians over blocks that are not empty; one answer of a node serves a tip.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use chain::account::{Hash, U256, next_base_fee};
-use node::Tried;
+use node::{Node, Tried};
 use serde::Deserialize;
 
-use super::index::Index;
+use super::nodes::Nodes;
 use super::quantity::Hex;
-use super::questions::Unanswered;
-use super::upstream::read;
+use super::unanswered::Unanswered;
+use super::upstream::{Upstream, read};
 use super::view::View;
+use crate::sync::UpstreamError;
 
 /// Labels of the tiers, the cheapest first, in the order of the percentiles that are asked for.
 const LABELS: [&str; 3] = ["slow", "standard", "fast"];
@@ -63,19 +63,16 @@ impl View {
     }
 }
 
-impl Index {
+impl FeeCache {
     /// What gas costs at the tip of a view.
-    ///
-    /// # Errors
-    /// No node gave an answer.
-    pub async fn fees(&self, view: &View) -> Result<Fees, Unanswered> {
+    pub(super) async fn fees(&self, nodes: &Nodes, view: &View) -> Result<Fees, Unanswered> {
         let tip = view.tip();
-        let cached = *self.fees.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let tips = match cached.filter(|(hash, _)| *hash == tip.hash) {
             Some((_, tips)) => tips,
             None => {
-                let tips = self.tips().await?;
-                let mut cache = self.fees.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let tips = tips(nodes).await?;
+                let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
                 *cache = Some((tip.hash, tips));
                 tips
             }
@@ -90,37 +87,37 @@ impl Index {
         let tiers = LABELS.into_iter().zip(tips).map(tier).collect();
         Ok(Fees { height: tip.height, base_fee: tip.base_fee, next_base_fee, tiers })
     }
+}
 
-    async fn tips(&self) -> Result<[U256; 3], Unanswered> {
-        let mut tried = Tried::new();
-        let mut last = Unanswered::Silent;
-        while let Ok(node) = self.node(&tried) {
-            let method = "eth_feeHistory";
-            let answer = self.upstream.call(&node, method, r#"["0x14","latest",[10,50,90]]"#).await;
-            match answer.and_then(|text| read::<History>(method, &text)) {
-                Ok(history) => {
-                    if let Some(tips) = medians(history) {
-                        return Ok(tips);
-                    }
-                    return Ok([self.suggested(&node).await; 3]);
+async fn tips(nodes: &Nodes) -> Result<[U256; 3], Unanswered> {
+    let mut tried = Tried::new();
+    let mut last = Unanswered::Silent;
+    while let Ok(node) = nodes.pick(&tried) {
+        let method = "eth_feeHistory";
+        let answer = nodes.upstream.call(&node, method, r#"["0x14","latest",[10,50,90]]"#).await;
+        match answer.and_then(|text| read::<History>(method, &text)) {
+            Ok(history) => {
+                if let Some(tips) = medians(history) {
+                    return Ok(tips);
                 }
-                Err(crate::sync::UpstreamError::Missing { .. }) => {
-                    return Ok([self.suggested(&node).await; 3]);
-                }
-                Err(error) => last = Unanswered::of(&error),
+                return Ok([suggested(&nodes.upstream, &node).await; 3]);
             }
-            tried.add(&node);
+            Err(UpstreamError::Missing { .. }) => {
+                return Ok([suggested(&nodes.upstream, &node).await; 3]);
+            }
+            Err(error) => last = Unanswered::of(&error),
         }
-        Err(last)
+        tried.add(&node);
     }
+    Err(last)
+}
 
-    /// What the node itself would offer; nothing where it does not say.
-    async fn suggested(&self, node: &std::sync::Arc<node::Node>) -> U256 {
-        let method = "eth_maxPriorityFeePerGas";
-        let answer = self.upstream.call(node, method, "[]").await;
-        let tip = answer.and_then(|text| read::<Hex<U256>>(method, &text));
-        tip.map_or(U256::ZERO, |tip| tip.0)
-    }
+/// What the node itself would offer; nothing where it does not say.
+async fn suggested(upstream: &Upstream, node: &Arc<Node>) -> U256 {
+    let method = "eth_maxPriorityFeePerGas";
+    let answer = upstream.call(node, method, "[]").await;
+    let tip = answer.and_then(|text| read::<Hex<U256>>(method, &text));
+    tip.map_or(U256::ZERO, |tip| tip.0)
 }
 
 /// The lower medians over the blocks that are not empty; none where there is no such block.

@@ -37,7 +37,7 @@ impl Sync {
             let tip = self.index.locked().tip();
             match tip {
                 Some(tip) if tip.hash == best.hash => {
-                    self.index.came_from(node);
+                    self.index.nodes.came_from(node);
                     self.alone_since = None;
                     return Ok(best);
                 }
@@ -47,7 +47,7 @@ impl Sync {
             self.index.heard();
             self.index.more.notify_waiters();
             self.stand(node, best);
-            best = self.index.upstream.best(node).await?;
+            best = self.index.nodes.upstream.best(node).await?;
             self.check_room()?;
         }
     }
@@ -105,7 +105,7 @@ impl Sync {
         let mut step = 1;
         loop {
             let bottom = top.saturating_sub(step - 1).max(base);
-            let theirs = self.index.upstream.heads(node, (bottom..=top).rev()).await?;
+            let theirs = self.index.nodes.upstream.heads(node, (bottom..=top).rev()).await?;
             if theirs.is_empty() {
                 return Err(Trouble::Changed);
             }
@@ -146,7 +146,7 @@ impl Sync {
         if only_behind && node.state().syncing() {
             return Err(Trouble::Behind(best.height));
         }
-        let another = self.index.last_node().is_some_and(|last| last != node.id());
+        let another = self.index.nodes.last().is_some_and(|last| last != node.id());
         if another && (only_behind || best.height < tip.height) {
             let since = *self.alone_since.get_or_insert_with(Instant::now);
             if since.elapsed() < self.index.options.patience {
@@ -164,7 +164,7 @@ impl Sync {
         best: Head,
     ) -> Result<(), Trouble> {
         let seen = self.index.view().map_or(0, |view| view.tip().height);
-        let fetch = |height| self.index.upstream.block(node, height);
+        let fetch = |height| self.index.nodes.upstream.block(node, height);
         let mut blocks = stream::iter(heights).map(fetch).buffered(self.index.options.window);
         while let Some(block) = blocks.try_next().await? {
             if *self.end.borrow() {
@@ -175,7 +175,7 @@ impl Sync {
             }
             let connected = self.index.change(move |store| store.extend(&block)).await;
             unless_changed(connected)?;
-            self.index.came_from(node);
+            self.index.nodes.came_from(node);
             self.index.more.notify_waiters();
         }
         Ok(())
@@ -186,7 +186,7 @@ impl Sync {
         node: &Arc<Node>,
         heights: RangeInclusive<u32>,
     ) -> Result<Vec<Block>, Trouble> {
-        let fetch = |height| self.index.upstream.block(node, height);
+        let fetch = |height| self.index.nodes.upstream.block(node, height);
         let blocks = stream::iter(heights).map(fetch).buffered(self.index.options.window);
         Ok(blocks.try_collect().await?)
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use chain::account::{Address, Hash};
 
-use super::txpool::Pending;
+use super::pending::Pending;
 
 /// Transactions that are remembered.
 const MOST: usize = 16_384;

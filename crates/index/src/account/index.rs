@@ -11,16 +11,16 @@ use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use chain::{Chain, Network};
-use node::{Node, Pool, Tried, Unusable};
+use node::Pool;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 use super::fees::FeeCache;
+use super::nodes::Nodes;
 use super::options::SyncOptions;
 use super::store::Store;
 use super::tokens::Tokens;
 use super::txpool::PoolCache;
-use super::upstream::Upstream;
 use super::view::View;
 use crate::{IndexError, Standing};
 
@@ -31,10 +31,9 @@ const SYNC_LIVES: Duration = Duration::from_secs(30);
 pub struct Index {
     chain: &'static Chain,
     network: &'static Network,
-    pub(super) pool: Arc<Pool>,
+    pub(super) nodes: Arc<Nodes>,
     pub(super) options: SyncOptions,
-    pub(super) upstream: Upstream,
-    pub(super) tokens: Tokens,
+    pub(super) tokens: Arc<Tokens>,
     pub(super) txpool: PoolCache,
     pub(super) fees: FeeCache,
     view: ArcSwapOption<View>,
@@ -45,8 +44,6 @@ pub struct Index {
     held: AtomicBool,
     /// The tip lags: what can wait does.
     pub(super) lagging: AtomicBool,
-    /// The node that gave us our tip, and one; 0: none.
-    last_node: AtomicU64,
     /// `eth_chainId` and one; 0: not known.
     chain_id: AtomicU64,
     pub(super) born: Instant,
@@ -66,9 +63,8 @@ impl Index {
         Index {
             chain,
             network,
-            pool,
-            upstream: Upstream::new(store.forks(), options.retry_after),
-            tokens: Tokens::default(),
+            nodes: Arc::new(Nodes::new(pool, store.forks(), &options)),
+            tokens: Arc::default(),
             txpool: PoolCache::default(),
             fees: FeeCache::default(),
             view: ArcSwapOption::empty(),
@@ -77,7 +73,6 @@ impl Index {
             store: Arc::new(Mutex::new(store)),
             held: AtomicBool::new(false),
             lagging: AtomicBool::new(false),
-            last_node: AtomicU64::new(0),
             chain_id: AtomicU64::new(network.chain_id.map_or(0, |id| id.saturating_add(1))),
             born: Instant::now(),
             followed_ms: AtomicU64::new(0),
@@ -228,28 +223,6 @@ impl Index {
         done.unwrap_or_else(|error| {
             Err(IndexError::failed(format!("a change was cut off: {error}")))
         })
-    }
-
-    /// The node that gave us our tip, if it can be asked; else the best one.
-    pub(super) fn node(&self, tried: &Tried) -> Result<Arc<Node>, Unusable> {
-        let best = self.pool.pick(tried)?;
-        let last = self.last_node.load(Ordering::Relaxed).checked_sub(1);
-        let nodes = self.pool.nodes();
-        let last = nodes.iter().find(|node| Some(node.id()) == last && !tried.contains(node));
-        let usable = |node: &&Arc<Node>| {
-            let state = node.state();
-            let behind = node.height().map(|height| height + 2) < best.height();
-            state.verdict == node::Verdict::Ready && !state.ejected && !behind
-        };
-        Ok(last.filter(usable).map_or(best, Arc::clone))
-    }
-
-    pub(super) fn came_from(&self, node: &Node) {
-        self.last_node.store(node.id().saturating_add(1), Ordering::Relaxed);
-    }
-
-    pub(super) fn last_node(&self) -> Option<u64> {
-        self.last_node.load(Ordering::Relaxed).checked_sub(1)
     }
 
     pub(super) fn end_asked(&self) -> watch::Receiver<bool> {

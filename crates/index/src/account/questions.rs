@@ -1,74 +1,21 @@
-//! What only a node can tell of an account: balance, nonce, code.
+//! What only a node can tell, as the index's readers ask for it: accounts, fees, tokens, the pool.
 //!
-//! Invariant: the three belong to one block, that of the view they are asked for.
+//! Leaves each to a file of its own.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use chain::account::{Address, U256};
-use node::{CallError, Node, RpcError, Tried, Weight};
-use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
+use chain::account::{Address, Hash};
+use node::Node;
 
+use super::fees::Fees;
 use super::index::Index;
-use super::quantity::Hex;
-use super::upstream::read;
+use super::pending::Pending;
+use super::state::{self, AccountState};
+use super::tokens::TokenFacts;
+use super::txpool::{Txpool, pending_by_hash};
+use super::unanswered::Unanswered;
 use super::view::View;
-use crate::sync::UpstreamError;
-
-/// How nodes that name a block by its hash alone are remembered.
-const BY_HASH: &str = "a block named by its hash";
-/// What a delegation of EIP-7702 begins with; the address follows.
-const DELEGATION: [u8; 3] = [0xef, 0x01, 0x00];
-
-/// Why a node told nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unanswered {
-    /// No node could be asked, or none answered.
-    #[error("no node answers")]
-    Silent,
-    /// A node answered something else than what was asked.
-    #[error("the node answered something else than what was asked")]
-    Odd,
-    /// No node has such a call.
-    #[error("no node can tell")]
-    Unable,
-}
-
-impl Unanswered {
-    pub(super) fn of(error: &UpstreamError) -> Unanswered {
-        match error {
-            UpstreamError::Call(CallError::Node(_) | CallError::Busy(_)) => Unanswered::Silent,
-            UpstreamError::Missing { .. } => Unanswered::Unable,
-            _ => Unanswered::Odd,
-        }
-    }
-}
-
-/// An account at a block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AccountState {
-    /// What it has.
-    pub balance: U256,
-    /// Transactions that it sent, and contracts that it created where it is one.
-    pub nonce: u64,
-    /// Bytes of its code.
-    pub code_size: u64,
-    /// To whom it delegates (EIP-7702), if it does.
-    pub delegated_to: Option<Address>,
-}
-
-impl AccountState {
-    /// Whether it has code of its own (decision A9).
-    pub fn is_contract(&self) -> bool {
-        self.code_size > 0 && self.delegated_to.is_none()
-    }
-
-    fn of(balance: U256, nonce: u64, code: &[u8]) -> AccountState {
-        let delegated = code.strip_prefix(&DELEGATION).and_then(|rest| rest.try_into().ok());
-        let code_size = code.len() as u64;
-        AccountState { balance, nonce, code_size, delegated_to: delegated.map(Address) }
-    }
-}
 
 impl Index {
     /// What an account has at the tip of a view.
@@ -76,85 +23,51 @@ impl Index {
     /// # Errors
     /// No node told it; that may be because the tip has moved.
     pub async fn account(&self, view: &View, address: Address) -> Result<AccountState, Unanswered> {
-        let mut tried = Tried::new();
-        let mut last = Unanswered::Silent;
-        while let Ok(node) = self.node(&tried) {
-            match self.account_of(&node, view, address).await {
-                Ok(state) => return Ok(state),
-                Err(error) => last = Unanswered::of(&error),
-            }
-            tried.add(&node);
+        state::account(&self.nodes, view, address).await
+    }
+
+    /// What gas costs at the tip of a view.
+    ///
+    /// # Errors
+    /// No node gave an answer.
+    pub async fn fees(&self, view: &View) -> Result<Fees, Unanswered> {
+        self.fees.fees(&self.nodes, view).await
+    }
+
+    /// What these contracts say of themselves, as far as it is known soon.
+    pub async fn tokens(&self, tokens: &[Address]) -> HashMap<Address, TokenFacts> {
+        self.tokens.facts(&self.nodes, tokens).await
+    }
+
+    /// Pending and queued transactions of the pool; none where no node tells.
+    pub fn pool_counts(&self) -> Option<(u64, u64)> {
+        self.txpool.counts()
+    }
+
+    /// Asks for the pool's counts; whether the node told them, or cannot.
+    pub(super) async fn look_at_pool_counts(&self, node: &Arc<Node>) -> bool {
+        self.txpool.look_at_counts(&self.nodes.upstream, node).await
+    }
+
+    /// The pool, at most three seconds old, or sixty while no node is heard.
+    ///
+    /// # Errors
+    /// No node shows its pool.
+    pub async fn txpool(&self) -> Result<Arc<Txpool>, Unanswered> {
+        let times = || (self.followed(), self.born.elapsed());
+        self.txpool.txpool(&self.nodes, times).await
+    }
+
+    /// A transaction that waits, by the pool; by the node's word on its hash alone where nodes show
+    /// no pool.
+    ///
+    /// # Errors
+    /// No node gave an answer.
+    pub async fn waiting(&self, hash: &Hash) -> Result<Option<Arc<Pending>>, Unanswered> {
+        match self.txpool().await {
+            Ok(pool) => Ok(pool.get(hash, self.followed()).cloned()),
+            Err(Unanswered::Unable) => Ok(pending_by_hash(&self.nodes, hash).await?.map(Arc::new)),
+            Err(error) => Err(error),
         }
-        Err(last)
-    }
-
-    async fn account_of(
-        &self,
-        node: &Arc<Node>,
-        view: &View,
-        address: Address,
-    ) -> Result<AccountState, UpstreamError> {
-        let tip = view.tip();
-        if !self.upstream.lacks(node, BY_HASH) {
-            let block = format!(r#"{{"blockHash":"{}"}}"#, tip.hash);
-            match self.state(node, address, &block).await {
-                // An old block, or a form that the node does not read: the height tells which.
-                Err(UpstreamError::Call(CallError::Rpc { .. })) => {}
-                answer => return answer,
-            }
-        }
-        let state = self.state(node, address, &format!("\"{:#x}\"", tip.height)).await?;
-        // The height must mean the same block as it did in our view.
-        let heads = self.upstream.heads(node, std::iter::once(tip.height)).await?;
-        match heads.first() {
-            Some(head) if head.hash == tip.hash => {
-                self.upstream.note_lack(node, BY_HASH);
-                Ok(state)
-            }
-            _ => Err(UpstreamError::NotThere),
-        }
-    }
-
-    async fn state(
-        &self,
-        node: &Arc<Node>,
-        address: Address,
-        block: &str,
-    ) -> Result<AccountState, UpstreamError> {
-        let params = format!(r#"["{address}",{block}]"#);
-        let methods = ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"];
-        let calls = methods.map(|method| (method, params.as_str()));
-        let mut answers = node.call_batch(&calls, Weight::Internal).await?.into_iter();
-        let balance: Hex<U256> = one(methods[0], answers.next())?;
-        let nonce: Hex<u64> = one(methods[1], answers.next())?;
-        let code: Hex<Vec<u8>> = one(methods[2], answers.next())?;
-        Ok(AccountState::of(balance.0, nonce.0, &code.0))
-    }
-}
-
-fn one<T: DeserializeOwned>(
-    method: &'static str,
-    answer: Option<Result<Box<RawValue>, RpcError>>,
-) -> Result<T, UpstreamError> {
-    match answer {
-        Some(Ok(text)) => read(method, &text),
-        Some(Err(error)) => Err(CallError::from(error).into()),
-        None => Err(UpstreamError::Shape { method }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_delegation_is_no_code_of_its_own() {
-        let of = |code: &[u8]| AccountState::of(U256::ZERO, 0, code);
-        assert!(!of(&[]).is_contract());
-        assert!(of(&[0x60]).is_contract());
-        let delegation = [&DELEGATION[..], &[7; 20]].concat();
-        assert_eq!(of(&delegation).delegated_to, Some(Address([7; 20])));
-        assert!(!of(&delegation).is_contract());
-        assert!(of(&delegation[..22]).is_contract());
     }
 }

@@ -5,6 +5,8 @@
 //! a reorganisation too, so that a kill leaves the chain before it or after it; base and tip never
 //! claim a block that is not there whole.
 
+mod forks;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -119,10 +121,6 @@ impl Store {
     /// The heights from which its blocks are made by other rules.
     pub fn forks(&self) -> RewardForks {
         self.forks
-    }
-
-    pub(super) fn set_forks(&mut self, forks: RewardForks) {
-        self.forks = forks;
     }
 
     /// The folder.

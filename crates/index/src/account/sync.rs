@@ -117,7 +117,7 @@ impl Sync {
     /// what of the nodes is waited for.
     fn tell(&mut self, trouble: &Trouble) {
         let waits_for = match trouble {
-            Trouble::NoNode | Trouble::Upstream(_) => self.index.pool.hindrance(),
+            Trouble::NoNode | Trouble::Upstream(_) => self.index.nodes.pool.hindrance(),
             _ => None,
         };
         let text = self.tidings.trouble(trouble, waits_for);
@@ -142,7 +142,7 @@ impl Sync {
 
     async fn round_of(&mut self, node: &Arc<Node>) -> Result<(), Trouble> {
         let began = self.index.born.elapsed();
-        let best = self.index.upstream.best(node).await?;
+        let best = self.index.nodes.upstream.best(node).await?;
         self.index.heard();
         self.stand(node, best);
         self.check_room()?;
@@ -159,19 +159,19 @@ impl Sync {
     /// The node that gave us our tip, if it can be asked and was not left behind; else the best
     /// one. One whose blocks make no sense is asked only where there is no other.
     fn node(&self) -> Result<Arc<Node>, Trouble> {
-        let sound = self.probed(self.spoilt.tried(&self.index.pool));
+        let sound = self.probed(self.spoilt.tried(&self.index.nodes.pool));
         sound.or_else(|| self.probed(Tried::new())).ok_or(Trouble::NoNode)
     }
 
     /// Rows are for good, so nothing is taken from a node before a probe knew its chain.
     fn probed(&self, mut tried: Tried) -> Option<Arc<Node>> {
         loop {
-            match self.index.node(&tried) {
+            match self.index.nodes.pick(&tried) {
                 Ok(node) if node.state().verdict != Verdict::Unprobed => return Some(node),
                 Ok(unknown) => tried.add(&unknown),
                 // A node that is still downloading can be followed while it does.
                 Err(_) => {
-                    let nodes = self.index.pool.nodes();
+                    let nodes = self.index.nodes.pool.nodes();
                     let syncs = |node: &&Arc<Node>| node.state().syncing() && !tried.contains(node);
                     return nodes.iter().find(syncs).map(Arc::clone);
                 }
@@ -209,7 +209,7 @@ impl Sync {
             return;
         }
         // Some nodes have no notion of it, or none yet.
-        if let Ok(Some(height)) = self.index.upstream.finalized(node).await {
+        if let Ok(Some(height)) = self.index.nodes.upstream.finalized(node).await {
             self.last_final = Some(height.max(self.last_final.unwrap_or(0)));
         }
         self.final_looked = Some(Instant::now());
@@ -217,7 +217,7 @@ impl Sync {
 
     async fn look_at_chain_id(&self, node: &Arc<Node>) {
         if self.index.chain_id().is_none()
-            && let Ok(id) = self.index.upstream.chain_id(node).await
+            && let Ok(id) = self.index.nodes.upstream.chain_id(node).await
         {
             self.index.set_chain_id(id);
         }

@@ -11,7 +11,7 @@ use chain::account::{Address, read_decimals, read_symbol};
 use node::{Node, RpcError, Tried, Weight};
 use serde_json::value::RawValue;
 
-use super::index::Index;
+use super::nodes::Nodes;
 use super::quantity::Hex;
 
 /// Contracts that are remembered.
@@ -85,37 +85,39 @@ impl Tokens {
             memory.known.insert(token, (facts, Instant::now() + lives));
         }
     }
-}
 
-impl Index {
     /// What these contracts say of themselves, as far as it is known soon.
-    pub async fn tokens(self: &Arc<Index>, tokens: &[Address]) -> HashMap<Address, TokenFacts> {
+    pub(super) async fn facts(
+        self: &Arc<Tokens>,
+        nodes: &Arc<Nodes>,
+        tokens: &[Address],
+    ) -> HashMap<Address, TokenFacts> {
         if tokens.is_empty() {
             return HashMap::new();
         }
-        let asked = self.tokens.take_on(tokens);
+        let asked = self.take_on(tokens);
         if !asked.is_empty() {
-            let index = Arc::clone(self);
+            let (memory, nodes) = (Arc::clone(self), Arc::clone(nodes));
             // It goes on where the answer does not wait for it.
             let asking = tokio::spawn(async move {
-                let answers = index.ask_tokens(&asked).await;
-                index.tokens.learn(&asked, answers);
+                let answers = ask_any(&nodes, &asked).await;
+                memory.learn(&asked, answers);
             });
             let _ = tokio::time::timeout(PATIENCE, asking).await;
         }
-        self.tokens.known(tokens)
+        self.known(tokens)
     }
+}
 
-    async fn ask_tokens(&self, tokens: &[Address]) -> Vec<(Address, TokenFacts)> {
-        let mut tried = Tried::new();
-        while let Ok(node) = self.node(&tried) {
-            if let Some(answers) = ask(&node, tokens).await {
-                return answers;
-            }
-            tried.add(&node);
+async fn ask_any(nodes: &Nodes, tokens: &[Address]) -> Vec<(Address, TokenFacts)> {
+    let mut tried = Tried::new();
+    while let Ok(node) = nodes.pick(&tried) {
+        if let Some(answers) = ask(&node, tokens).await {
+            return answers;
         }
-        Vec::new()
+        tried.add(&node);
     }
+    Vec::new()
 }
 
 async fn ask(node: &Arc<Node>, tokens: &[Address]) -> Option<Vec<(Address, TokenFacts)>> {

@@ -147,7 +147,7 @@ fn jobs(db: &Db, lowest: u32) -> Result<Vec<Job>, ReadError> {
 async fn trace(index: &Index, job: &Job) -> Outcome {
     let mut tried = Tried::new();
     let (mut failed, mut pruned) = (false, false);
-    while let Ok(node) = index.node(&tried) {
+    while let Ok(node) = index.nodes.pick(&tried) {
         match ask(index, &node, job).await {
             Ok(Some(traces)) => return Outcome::Traced(traces),
             Ok(None) => failed = true,
@@ -174,9 +174,9 @@ async fn ask(
     job: &Job,
 ) -> Result<Option<Vec<Traced>>, UpstreamError> {
     let hashes: Vec<Hash> = job.transactions.iter().map(|(hash, _)| *hash).collect();
-    let traces = index.upstream.traces(node, job.height, job.hash, &hashes).await?;
+    let traces = index.nodes.upstream.traces(node, job.height, job.hash, &hashes).await?;
     let traces: Option<Vec<Traced>> = traces.into_iter().collect();
-    let since = index.upstream.forks().byzantium;
+    let since = index.nodes.upstream.forks().byzantium;
     let tells = u64::from(job.height) >= since;
     let fits = |traces: &Vec<Traced>| {
         let mut pairs = job.transactions.iter().zip(traces);

@@ -14,44 +14,18 @@ use node::{Node, Tried};
 use serde::Deserialize;
 
 use super::gone::Gone;
-use super::index::Index;
+use super::nodes::Nodes;
+use super::pending::Pending;
 use super::quantity::Hex;
-use super::questions::Unanswered;
 use super::shapes::TransactionShape;
-use super::upstream::{blocking, read};
+use super::unanswered::Unanswered;
+use super::upstream::{Upstream, blocking, read};
 use crate::sync::UpstreamError;
 
 /// So long a pool that was read is shown without another look.
 const FRESH: Duration = Duration::from_secs(3);
 /// So long it is shown while the node is not heard (decision E11).
 const LIVES: Duration = Duration::from_secs(60);
-
-/// A transaction that waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pending {
-    /// Hash.
-    pub hash: Hash,
-    /// Sender.
-    pub from: Address,
-    /// Receiver; none where it creates a contract.
-    pub to: Option<Address>,
-    /// EIP-2718 type.
-    pub kind: u8,
-    /// How many the sender has sent before.
-    pub nonce: u64,
-    /// What it moves.
-    pub value: U256,
-    /// Gas that it may use.
-    pub gas_limit: u64,
-    /// Most it pays for a unit of gas, as the node gives it.
-    pub gas_price: U256,
-    /// The same, of types 2 and above.
-    pub max_fee: Option<U256>,
-    /// For the block's maker, a unit of gas.
-    pub max_tip: Option<U256>,
-    /// Call data, or the code that creates a contract.
-    pub input: Vec<u8>,
-}
 
 /// A pool at one moment.
 #[derive(Debug, Default)]
@@ -65,7 +39,7 @@ pub struct Txpool {
 impl Txpool {
     /// The transaction of a hash, also one that has to wait for another one, or that left the pool
     /// for a block that the index has not yet.
-    fn get(&self, hash: &Hash, followed: Duration) -> Option<&Arc<Pending>> {
+    pub(super) fn get(&self, hash: &Hash, followed: Duration) -> Option<&Arc<Pending>> {
         self.by_hash.get(hash).or_else(|| self.gone.get(hash, followed))
     }
 }
@@ -75,16 +49,6 @@ impl Txpool {
 pub(super) struct PoolCache {
     counts: Mutex<Option<(u64, u64, Instant)>>,
     last: tokio::sync::Mutex<Option<(Arc<Txpool>, Instant)>>,
-}
-
-impl PoolCache {
-    /// Pending and queued; none where no node tells, or none was heard for a minute.
-    pub(super) fn counts(&self) -> Option<(u64, u64)> {
-        let counts = *self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        counts
-            .filter(|(_, _, at)| at.elapsed() < LIVES)
-            .map(|(pending, queued, _)| (pending, queued))
-    }
 }
 
 #[derive(Deserialize)]
@@ -103,20 +67,23 @@ pub(super) struct Content {
     queued: Senders,
 }
 
-impl Index {
-    /// Pending and queued transactions of the pool; none where no node tells.
-    pub fn pool_counts(&self) -> Option<(u64, u64)> {
-        self.txpool.counts()
+impl PoolCache {
+    /// Pending and queued; none where no node tells, or none was heard for a minute.
+    pub(super) fn counts(&self) -> Option<(u64, u64)> {
+        let counts = *self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts
+            .filter(|(_, _, at)| at.elapsed() < LIVES)
+            .map(|(pending, queued, _)| (pending, queued))
     }
 
     /// Asks for the pool's counts; whether the node told them, or cannot.
-    pub(super) async fn look_at_pool_counts(&self, node: &Arc<Node>) -> bool {
+    pub(super) async fn look_at_counts(&self, upstream: &Upstream, node: &Arc<Node>) -> bool {
         let method = "txpool_status";
-        let answer = self.upstream.call(node, method, "[]").await;
+        let answer = upstream.call(node, method, "[]").await;
         match answer.and_then(|text| read::<Counts>(method, &text)) {
             Ok(counts) => {
                 let told = (counts.pending.0, counts.queued.0, Instant::now());
-                *self.txpool.counts.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
+                *self.counts.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
                 true
             }
             Err(UpstreamError::Missing { .. }) => true,
@@ -124,19 +91,21 @@ impl Index {
         }
     }
 
-    /// The pool, at most three seconds old, or sixty while no node is heard.
-    ///
-    /// # Errors
-    /// No node shows its pool.
-    pub async fn txpool(&self) -> Result<Arc<Txpool>, Unanswered> {
-        let mut last = self.txpool.last.lock().await;
+    /// The pool, at most three seconds old, or sixty while no node is heard. `times` gives when the
+    /// index last began to come to its node's best block and did, and what time it is.
+    pub(super) async fn txpool(
+        &self,
+        nodes: &Nodes,
+        times: impl FnOnce() -> (Duration, Duration),
+    ) -> Result<Arc<Txpool>, Unanswered> {
+        let mut last = self.last.lock().await;
         if let Some((pool, _)) = last.as_ref().filter(|(_, at)| at.elapsed() < FRESH) {
             return Ok(Arc::clone(pool));
         }
-        match self.read_pool().await {
+        match read_pool(nodes).await {
             Ok(mut pool) => {
                 if let Some((before, _)) = &*last {
-                    let (followed, now) = (self.followed(), self.born.elapsed());
+                    let (followed, now) = times();
                     pool.gone = before.gone.next(&before.by_hash, &pool.by_hash, followed, now);
                 }
                 let pool = Arc::new(pool);
@@ -149,72 +118,45 @@ impl Index {
             },
         }
     }
-
-    async fn read_pool(&self) -> Result<Txpool, Unanswered> {
-        let method = "txpool_content";
-        let mut tried = Tried::new();
-        let mut last = Unanswered::Silent;
-        while let Ok(node) = self.node(&tried) {
-            let answer = async {
-                let text = self.upstream.call(&node, method, "[]").await?;
-                blocking(move || read::<Content>(method, &text).map(pool)).await?
-            };
-            match answer.await {
-                Ok(pool) => return Ok(pool),
-                Err(error) => last = Unanswered::of(&error),
-            }
-            tried.add(&node);
-        }
-        Err(last)
-    }
-
-    /// A transaction that waits, by the pool; by the node's word on its hash alone where nodes show
-    /// no pool.
-    ///
-    /// # Errors
-    /// No node gave an answer.
-    pub async fn waiting(&self, hash: &Hash) -> Result<Option<Arc<Pending>>, Unanswered> {
-        match self.txpool().await {
-            Ok(pool) => Ok(pool.get(hash, self.followed()).cloned()),
-            Err(Unanswered::Unable) => Ok(self.pending_by_hash(hash).await?.map(Arc::new)),
-            Err(error) => Err(error),
-        }
-    }
-
-    async fn pending_by_hash(&self, hash: &Hash) -> Result<Option<Pending>, Unanswered> {
-        let method = "eth_getTransactionByHash";
-        let node = self.node(&Tried::new()).map_err(|_| Unanswered::Silent)?;
-        let answer = self.upstream.call(&node, method, &format!(r#"["{hash}"]"#)).await;
-        let shape = answer.and_then(|text| read::<Option<TransactionShape>>(method, &text));
-        let shape = shape.map_err(|error| Unanswered::of(&error))?;
-        Ok(shape
-            .filter(|shape| shape.block_hash.is_none() && shape.hash.0 == *hash)
-            .and_then(pending))
-    }
 }
 
-fn pending(shape: TransactionShape) -> Option<Pending> {
-    let (price, most) = (shape.gas_price.map(|it| it.0), shape.max_fee_per_gas.map(|it| it.0));
-    Some(Pending {
-        hash: shape.hash.0,
-        from: shape.from.0,
-        to: shape.to.map(|to| to.0),
-        kind: shape.kind.map_or(0, |kind| kind.0).try_into().ok()?,
-        nonce: shape.nonce.0,
-        value: shape.value.0,
-        gas_limit: shape.gas.0,
-        gas_price: price.or(most).unwrap_or_default(),
-        max_fee: most,
-        max_tip: shape.max_priority_fee_per_gas.map(|it| it.0),
-        input: shape.input.0,
-    })
+async fn read_pool(nodes: &Nodes) -> Result<Txpool, Unanswered> {
+    let method = "txpool_content";
+    let mut tried = Tried::new();
+    let mut last = Unanswered::Silent;
+    while let Ok(node) = nodes.pick(&tried) {
+        let answer = async {
+            let text = nodes.upstream.call(&node, method, "[]").await?;
+            blocking(move || read::<Content>(method, &text).map(pool)).await?
+        };
+        match answer.await {
+            Ok(pool) => return Ok(pool),
+            Err(error) => last = Unanswered::of(&error),
+        }
+        tried.add(&node);
+    }
+    Err(last)
+}
+
+/// A transaction that waits, by a node's word on its hash alone.
+pub(super) async fn pending_by_hash(
+    nodes: &Nodes,
+    hash: &Hash,
+) -> Result<Option<Pending>, Unanswered> {
+    let method = "eth_getTransactionByHash";
+    let node = nodes.pick(&Tried::new()).map_err(|_| Unanswered::Silent)?;
+    let answer = nodes.upstream.call(&node, method, &format!(r#"["{hash}"]"#)).await;
+    let shape = answer.and_then(|text| read::<Option<TransactionShape>>(method, &text));
+    let shape = shape.map_err(|error| Unanswered::of(&error))?;
+    let waits = |shape: &TransactionShape| shape.block_hash.is_none() && shape.hash.0 == *hash;
+    Ok(shape.filter(waits).and_then(Pending::of))
 }
 
 /// Those of each sender by nonce.
 fn by_sender(senders: Senders) -> HashMap<Address, BTreeMap<u64, Arc<Pending>>> {
     let mut all: HashMap<Address, BTreeMap<u64, Arc<Pending>>> = HashMap::new();
     let shapes = senders.into_values().flat_map(BTreeMap::into_values);
-    for tx in shapes.filter_map(pending) {
+    for tx in shapes.filter_map(Pending::of) {
         all.entry(tx.from).or_default().insert(tx.nonce, Arc::new(tx));
     }
     all
