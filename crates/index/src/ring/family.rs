@@ -13,43 +13,15 @@ use node::Node;
 
 use super::admission::hold_against;
 use super::decoded::{RawBlock, decode};
-use super::facts::NodeFacts;
 use super::first_load;
+use super::kept::Ring;
 use super::mempool::Mempool;
-use super::pool_pass::PoolPasses;
 use super::store::Store;
 use super::upstream;
 use super::view::View;
 use crate::db::Db;
-use crate::sync::{self, Best, Family, Keeper, Pass, SyncOptions, Trouble, UpstreamError};
+use crate::sync::{Best, Family, Keeper, Pass, SyncOptions, Trouble, UpstreamError};
 use crate::{IndexError, ReadError};
-
-/// The index of one chain whose inputs hide in rings.
-pub type Index = sync::Index<Ring>;
-
-/// The family of chains whose inputs hide in rings.
-pub struct Ring {
-    passes: PoolPasses,
-    /// Height of the block that is loaded next, while a load is kept.
-    load_height: Option<u32>,
-    /// The block at which the fee was asked for last.
-    fee_at: Option<Hash>,
-}
-
-impl Ring {
-    /// Keeps what the node said. A fee that cannot be had leaves the last one.
-    async fn note(&mut self, node: &Arc<Node>, best: Best<Hash>, facts: NodeFacts) {
-        let before = self.passes.mempool().facts();
-        let mut fee_per_byte = before.and_then(|facts| facts.fee_per_byte);
-        if fee_per_byte.is_none() || self.fee_at != Some(best.hash) {
-            if let Ok(fee) = upstream::fee_per_byte(node).await {
-                fee_per_byte = Some(fee);
-            }
-            self.fee_at = Some(best.hash);
-        }
-        self.passes.mempool_mut().note_facts(Arc::new(NodeFacts { fee_per_byte, ..facts }));
-    }
-}
 
 impl Family for Ring {
     type Hash = Hash;
@@ -59,8 +31,7 @@ impl Family for Ring {
     type Waiting = Mempool;
 
     fn new(_: &Store, options: &SyncOptions) -> Ring {
-        let passes = PoolPasses::new(options.mempool_every, options.mempool_bytes);
-        Ring { passes, load_height: None, fee_at: None }
+        Ring::new(options)
     }
 
     async fn best(&mut self, node: &Arc<Node>) -> Result<Best<Hash>, UpstreamError> {

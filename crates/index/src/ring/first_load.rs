@@ -13,7 +13,7 @@ use futures_util::{StreamExt, stream};
 use node::Node;
 
 use super::decoded::{DecodedBlock, RawBlock, decode};
-use super::family::Ring;
+use super::kept::Ring;
 use super::store::Store;
 use super::upstream;
 use super::view::View;

@@ -13,25 +13,16 @@ use chain::{Chain, Hash32, Network};
 use node::Node;
 
 use super::admission::hold_against;
-use super::first_load::Load;
+use super::first_load;
+use super::kept::Utxo;
 use super::mempool::Mempool;
-use super::pool_pass::{PoolPasses, PoolRules};
 use super::store::Store;
+use super::under_way::Load;
 use super::upstream;
 use super::view::View;
 use crate::db::Db;
-use crate::sync::{self, Best, Family, Keeper, Pass, SyncOptions, Trouble, UpstreamError};
+use crate::sync::{Best, Family, Keeper, Pass, SyncOptions, Trouble, UpstreamError};
 use crate::{IndexError, ReadError};
-
-/// The index of one chain whose transactions spend earlier outputs.
-pub type Index = sync::Index<Utxo>;
-
-/// The family of chains whose transactions spend earlier outputs.
-pub struct Utxo {
-    passes: PoolPasses,
-    /// The first load, while something is waited for.
-    load: Option<Load>,
-}
 
 impl Family for Utxo {
     type Hash = Hash32;
@@ -41,12 +32,7 @@ impl Family for Utxo {
     type Waiting = Mempool;
 
     fn new(store: &Store, options: &SyncOptions) -> Utxo {
-        let rules = PoolRules {
-            format: *store.format(),
-            limit: options.mempool_bytes,
-            every: options.mempool_every,
-        };
-        Utxo { passes: PoolPasses::new(rules), load: None }
+        Utxo::new(store, options)
     }
 
     async fn best(&mut self, node: &Arc<Node>) -> Result<Best<Hash32>, UpstreamError> {
@@ -150,7 +136,7 @@ impl Family for Utxo {
         node: &Arc<Node>,
         best: Best<Hash32>,
     ) -> Result<bool, Trouble> {
-        Load::go_on(&mut self.load, keeper, node, best).await
+        first_load::go_on(&mut self.load, keeper, node, best).await
     }
 
     fn load_height(&self) -> Option<u32> {

@@ -11,8 +11,9 @@ use chain::Hash32;
 use futures_util::{StreamExt, stream};
 use node::Node;
 
-use super::family::Utxo;
+use super::kept::Utxo;
 use super::load::Loader;
+use super::under_way::{Batch, Load};
 use super::upstream;
 use super::view::View;
 use crate::progress::Line;
@@ -27,85 +28,35 @@ const BATCH_BLOCKS: u32 = 500;
 type Keeper = sync::Keeper<Utxo>;
 /// The node's best block.
 type Best = sync::Best<Hash32>;
-/// Consecutive raw blocks with their hashes.
-type Batch = Vec<(Hash32, Bytes)>;
 
-/// A first load under way, kept while something is waited for.
-pub(super) struct Load {
-    /// None: it was lost with the work that it was at.
-    loader: Option<Loader>,
-    /// What was fetched and not pushed yet.
-    fetched: Batch,
-    line: Line,
+/// Loads an empty index up to the node's best block, where that is worth while or was begun;
+/// `false` where it is not. `kept` is the load that something is waited for.
+pub(super) async fn go_on(
+    kept: &mut Option<Load>,
+    keeper: &mut Keeper,
+    node: &Arc<Node>,
+    best: Best,
+) -> Result<bool, Trouble> {
+    let is_under_way = kept.is_some() || Loader::was_begun(&keeper.store());
+    if !is_under_way && best.height < keeper.options.bulk_from {
+        return Ok(false);
+    }
+    let mut load = match kept.take() {
+        Some(load) => load,
+        None => Load::open(keeper, best).await?,
+    };
+    let read = load.read_blocks(keeper, node, best).await;
+    let Err(mut trouble) = read else { return load.end(keeper).await };
+    // A block that no node has well may stay so: what stands before it is not read again.
+    if matches!(trouble, Trouble::Index(IndexError::Block { .. })) && load.is_sound() {
+        trouble = load.work(Loader::checkpoint).await.err().unwrap_or(trouble);
+    }
+    // What was cut off in the middle goes on from its last segment.
+    *kept = Some(load).filter(Load::is_sound);
+    Err(trouble)
 }
 
 impl Load {
-    fn loader(&self) -> Result<&Loader, Trouble> {
-        self.loader.as_ref().ok_or_else(|| IndexError::failed("the load was cut off").into())
-    }
-
-    fn is_sound(&self) -> bool {
-        self.loader.as_ref().is_some_and(Loader::is_sound)
-    }
-
-    /// Height of the block that is pushed next.
-    pub(super) fn next_height(&self) -> u32 {
-        self.loader.as_ref().map_or(0, Loader::next_height)
-    }
-
-    /// Does something with the loader, away from the runtime.
-    async fn work(
-        &mut self,
-        work: impl FnOnce(&mut Loader) -> Result<(), IndexError> + Send + 'static,
-    ) -> Result<(), Trouble> {
-        self.loader()?;
-        let Some(mut loader) = self.loader.take() else { return Ok(()) };
-        let (loader, worked) = away(move || {
-            let worked = work(&mut loader);
-            Ok((loader, worked))
-        })
-        .await?;
-        self.loader = Some(loader);
-        Ok(worked?)
-    }
-
-    async fn push(&mut self, batch: &[(Hash32, Bytes)]) -> Result<(), Trouble> {
-        if batch.is_empty() {
-            return Ok(());
-        }
-        let blocks = batch.iter().map(|(_, raw)| raw.clone()).collect();
-        self.work(move |loader| loader.push(blocks)).await
-    }
-}
-
-impl Load {
-    /// Loads an empty index up to the node's best block, where that is worth while or was begun;
-    /// `false` where it is not. `kept` is the load that something is waited for.
-    pub(super) async fn go_on(
-        kept: &mut Option<Load>,
-        keeper: &mut Keeper,
-        node: &Arc<Node>,
-        best: Best,
-    ) -> Result<bool, Trouble> {
-        let is_under_way = kept.is_some() || Loader::was_begun(&keeper.store());
-        if !is_under_way && best.height < keeper.options.bulk_from {
-            return Ok(false);
-        }
-        let mut load = match kept.take() {
-            Some(load) => load,
-            None => Load::open(keeper, best).await?,
-        };
-        let read = load.read_blocks(keeper, node, best).await;
-        let Err(mut trouble) = read else { return load.end(keeper).await };
-        // A block that no node has well may stay so: what stands before it is not read again.
-        if matches!(trouble, Trouble::Index(IndexError::Block { .. })) && load.is_sound() {
-            trouble = load.work(Loader::checkpoint).await.err().unwrap_or(trouble);
-        }
-        // What was cut off in the middle goes on from its last segment.
-        *kept = Some(load).filter(Load::is_sound);
-        Err(trouble)
-    }
-
     async fn open(keeper: &Keeper, best: Best) -> Result<Load, Trouble> {
         let (store, options) = (Arc::clone(&keeper.store), keeper.options.load.clone());
         let least_free = keeper.options.least_free_bytes;
