@@ -15,6 +15,7 @@ mod effects;
 mod family;
 mod first_load;
 mod history;
+mod input_view;
 mod kept;
 mod load;
 mod mempool;
@@ -32,6 +33,7 @@ mod store;
 mod tip;
 mod totals;
 mod txids;
+mod txnums;
 mod under_way;
 mod upstream;
 mod verify;
@@ -43,6 +45,7 @@ pub use crate::progress::LoadProgress;
 pub use crate::row_difference::RowDifference;
 pub use crate::sync::SyncOptions;
 pub use block_row::BlockRow;
+pub use input_view::InputView;
 pub use kept::Index;
 pub use load::{LoadOptions, Loader};
 pub use mempool::Mempool;
@@ -54,6 +57,6 @@ pub use tip::Tip;
 pub use upstream::ValuePool;
 pub use verify::{Agreement, Verdict};
 pub use view::{
-    AddressTotals, History, InputView, LIST_OUTPUTS, Place, TransactionView, Unconfirmed,
-    UnspentList, UnspentOutput, View,
+    AddressTotals, History, LIST_OUTPUTS, Place, TransactionView, Unconfirmed, UnspentList,
+    UnspentOutput, View,
 };

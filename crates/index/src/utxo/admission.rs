@@ -11,6 +11,7 @@ use chain::utxo::{Format, Transaction};
 
 use super::decoded;
 use super::effects::Rules;
+use super::input_view::InputView;
 use super::mempool::{Entry, Mempool, Touch};
 use super::orphans::Orphans;
 use super::outputs::OutputRecord;
@@ -19,7 +20,7 @@ use super::record::TransactionRecord;
 use super::schema::{UNSPENT_BY_SCRIPT, UnspentKey};
 use super::script_id::ScriptId;
 use super::txids::{latest_places, latest_row};
-use super::view::{InputView, View};
+use super::view::View;
 use super::voided;
 use crate::ReadError;
 

@@ -7,6 +7,9 @@
 use chain::Hash32;
 use chain::utxo::{Block, Format, Header, Nonce, StakeHeader};
 
+use super::schema::HEADER_BY_HEIGHT;
+use crate::ReadError;
+use crate::db::Reader;
 use crate::row::{BadRow, RowReader, put_varint, u40};
 
 /// The regular tree was voided by the next block's votes.
@@ -171,4 +174,10 @@ fn read_stake(reader: &mut RowReader<'_>, height: u32) -> Result<StakeHeader, Ba
         size: reader.u32()?,
         others: reader.array()?,
     })
+}
+
+/// The block at a height.
+pub(crate) fn read_block(reader: Reader<'_>, height: u32) -> Result<Option<BlockRow>, ReadError> {
+    let Some(row) = reader.get(HEADER_BY_HEIGHT, &height.to_be_bytes())? else { return Ok(None) };
+    BlockRow::read(height, &row).map(Some).map_err(|bad| bad.of("header_by_height"))
 }

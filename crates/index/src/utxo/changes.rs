@@ -49,6 +49,13 @@ pub(crate) struct Astray {
     pub(crate) vout: u32,
 }
 
+impl Astray {
+    /// The error of records that do not go together.
+    pub(super) fn among_records(self) -> IndexError {
+        IndexError::damaged(format!("the records spend {}:{} twice", self.txid, self.vout))
+    }
+}
+
 /// Changes of the rows of transactions and scripts.
 pub(crate) struct Changes<'a, 'b> {
     batch: &'a mut Batch<'b>,

@@ -6,12 +6,11 @@
 use std::collections::HashMap;
 
 use chain::Hash32;
-use chain::utxo::{Block, OutPoint, StakeHeader, Transaction};
+use chain::utxo::{Block, OutPoint, Transaction};
 
 use super::block_row::BlockRow;
 use super::changes::{Astray, Changes};
 use super::decoded;
-use super::disconnect::astray;
 use super::effects::{Rules, SpentOutput, Step, Way, go};
 use super::previous::PreviousRecords;
 use super::record::row::is_named;
@@ -38,12 +37,6 @@ pub(crate) struct Connect<'a> {
     pub(crate) first_txnum: u64,
     /// The block before, where this one's votes void its regular tree.
     pub(crate) voids: Option<&'a BlockRow>,
-}
-
-/// Whether the votes in a block void the regular tree of the one before, which is at `height`.
-pub(crate) fn voids(stake: &StakeHeader, height: u32) -> bool {
-    // Genesis is not voted on.
-    height > 0 && !stake.approves()
 }
 
 /// Where the outputs that a block spends are found.
@@ -77,7 +70,8 @@ impl Connect<'_> {
     fn void(&self, before: &BlockRow, changes: &mut Changes<'_, '_>) -> Result<(), IndexError> {
         let records = records(self.reader, before.regular_txnum(), before.next_txnum())?;
         voided::put(changes.batch(), before, &records);
-        go(&steps(self.reader, records)?, self.rules, Way::Back, changes).map_err(astray)?;
+        go(&steps(self.reader, records)?, self.rules, Way::Back, changes)
+            .map_err(Astray::among_records)?;
         let voided = BlockRow { voided: true, ..before.clone() };
         changes.batch().put(HEADER_BY_HEIGHT, &before.height.to_be_bytes(), &voided.bytes());
         Ok(())

@@ -26,7 +26,8 @@ impl Connect<'_> {
         let records = records(self.reader, row.first_txnum, row.next_txnum())?;
         let steps = steps(self.reader, records)?;
         let mut changes = Changes::new(batch);
-        go(&steps, self.rules, Way::Back, changes.going(Way::Back)).map_err(astray)?;
+        go(&steps, self.rules, Way::Back, changes.going(Way::Back))
+            .map_err(Astray::among_records)?;
         let before = match before {
             Some(before) if before.voided => Some(self.restore(before, &mut changes)?),
             before => before.cloned(),
@@ -45,9 +46,7 @@ impl Connect<'_> {
         }
         Ok(tip)
     }
-}
 
-impl Connect<'_> {
     /// Adds again the regular tree of the block before, which the block voided, and gives the row
     /// of a block that stands.
     fn restore(
@@ -58,14 +57,10 @@ impl Connect<'_> {
         let records = voided::records(self.reader, before)?;
         voided::remove(changes.batch(), before, &records);
         let steps = steps(self.reader, records)?;
-        go(&steps, self.rules, Way::Forward, changes.going(Way::Forward)).map_err(astray)?;
+        go(&steps, self.rules, Way::Forward, changes.going(Way::Forward))
+            .map_err(Astray::among_records)?;
         let standing = BlockRow { voided: false, ..before.clone() };
         changes.batch().put(HEADER_BY_HEIGHT, &before.height.to_be_bytes(), &standing.bytes());
         Ok(standing)
     }
-}
-
-/// Records that do not go together.
-pub(super) fn astray(Astray { txid, vout }: Astray) -> IndexError {
-    IndexError::damaged(format!("the records spend {txid}:{vout} twice"))
 }

@@ -1,25 +1,16 @@
 //! The transactions of one script: a few in its totals, else chunks of 1,000.
 //!
-//! What is inline, what is in which chunk and how both are written stand here alone. Leaves
+//! Which transaction is in which chunk stands here alone. Leaves how lists are written to `txnums`,
 //! committing to its callers. Invariant: the layout follows from the list alone, however it came
 //! about, so that taking a block back restores every byte.
 
 use super::schema::{HISTORY_BY_SCRIPT, chunk_key};
 use super::script_id::ScriptId;
 use super::totals::Totals;
+use super::txnums::{CHUNK, is_inline, put_txnums, read_txnums};
 use crate::db::{Batch, Reader};
-use crate::row::{BadRow, RowReader, put_varint};
+use crate::row::{BadRow, RowReader};
 use crate::{IndexError, ReadError};
-
-/// Up to so many txnums stand in the totals and there are no chunks.
-const INLINE: u64 = 4;
-/// Every chunk but the last has so many txnums.
-const CHUNK: u64 = 1000;
-
-/// Whether so many transactions stand in the totals.
-pub(crate) fn is_inline(tx_count: u64) -> bool {
-    tx_count <= INLINE
-}
 
 /// The chunk of the `ordinal`th transaction, counted from the oldest.
 pub(crate) fn chunk_of(ordinal: u64) -> u32 {
@@ -37,31 +28,6 @@ pub(crate) fn chunk_length(chunk: u32, tx_count: u64) -> u64 {
         return 0;
     }
     CHUNK.min(tx_count.saturating_sub(chunk_start(chunk)))
-}
-
-/// Writes ascending txnums: the first one and the differences, as varints.
-pub(crate) fn put_txnums(out: &mut Vec<u8>, txnums: &[u64]) {
-    let mut last = 0;
-    for txnum in txnums {
-        put_varint(out, txnum - last);
-        last = *txnum;
-    }
-}
-
-/// Reads such a list up to the end of the row.
-pub(crate) fn read_txnums(reader: &mut RowReader<'_>) -> Result<Vec<u64>, BadRow> {
-    let mut txnums = Vec::new();
-    let mut last = 0u64;
-    while !reader.is_empty() {
-        // Genesis, whose txnum is 0, is in no history: every step goes on.
-        let step = reader.varint()?;
-        if step == 0 || txnums.len() as u64 == CHUNK {
-            return Err(BadRow);
-        }
-        last = last.checked_add(step).ok_or(BadRow)?;
-        txnums.push(last);
-    }
-    Ok(txnums)
 }
 
 /// The value of a chunk.

@@ -10,7 +10,7 @@
 mod coin;
 mod coins;
 mod finish;
-mod folder;
+pub(super) mod folder;
 mod join;
 mod manifest;
 mod merged;
@@ -27,7 +27,7 @@ mod table_files;
 mod twins;
 mod voided;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -35,7 +35,7 @@ use chain::Hash32;
 use chain::utxo::Format;
 
 use self::coins::Coins;
-use self::folder::Folder;
+use self::folder::{Folder, file_error, folder};
 use self::manifest::Manifest;
 pub use self::options::LoadOptions;
 use self::prepared::{Prepared, prepare_all};
@@ -76,27 +76,6 @@ pub struct Loader {
     progress: LoadProgress,
     /// Whether nothing was cut off in the middle.
     sound: bool,
-}
-
-/// The folder of a load, beside that of the index.
-fn folder(index: &Path) -> PathBuf {
-    let mut name = index.as_os_str().to_owned();
-    name.push(".load");
-    PathBuf::from(name)
-}
-
-/// Removes what a load left whose index has a tip, if it was cut off at the very end.
-pub(super) fn clear_remains(index: &Path) -> Result<(), IndexError> {
-    let dir = folder(index);
-    match std::fs::remove_dir_all(&dir) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(file_error(&dir, &error)),
-        _ => Ok(()),
-    }
-}
-
-/// What a failed operation on a file is told as.
-fn file_error(path: &Path, error: &std::io::Error) -> IndexError {
-    IndexError::File { path: path.to_owned(), problem: error.to_string() }
 }
 
 impl Loader {

@@ -12,10 +12,10 @@ use chain::Hash32;
 use chain::utxo::{Block, OutPoint};
 use rpds::{HashTrieMapSync, HashTrieSetSync, RedBlackTreeSetSync};
 
+use super::input_view::InputView;
 use super::record::TransactionRecord;
 use super::script_id::ScriptId;
 use super::upstream::ValuePool;
-use super::view::InputView;
 
 /// A transaction of the pool.
 #[derive(Debug)]

@@ -10,14 +10,15 @@ use std::sync::Arc;
 use chain::utxo::{Block, Format};
 use chain::{Chain, Hash32, Network};
 
-use super::block_row::BlockRow;
-use super::connect::{Connect, voids};
+use super::block_row::{BlockRow, read_block};
+use super::connect::Connect;
 use super::effects::Rules;
-use super::load;
+use super::load::folder::clear_remains;
 use super::schema::{HEADER_BY_HEIGHT, META, META_TIP, TABLES};
 use super::script_id::HashKey;
 use super::secret::{begin, stored_key};
 use super::tip::Tip;
+use super::voided::voids;
 use crate::db::{Batch, Db, Memory, Reader};
 use crate::heights::Heights;
 use crate::identity::no_index;
@@ -55,7 +56,7 @@ impl Store {
         let key = begin(&db, &wanted, key)?;
         let store = Store::on(db, chain, network, format, key)?;
         if store.tip.is_some() {
-            load::clear_remains(dir)?;
+            clear_remains(dir)?;
         }
         Ok(store)
     }
@@ -290,12 +291,6 @@ impl Store {
         };
         self.db.tables().map(size).collect()
     }
-}
-
-/// The block at a height.
-pub(crate) fn read_block(reader: Reader<'_>, height: u32) -> Result<Option<BlockRow>, ReadError> {
-    let Some(row) = reader.get(HEADER_BY_HEIGHT, &height.to_be_bytes())? else { return Ok(None) };
-    BlockRow::read(height, &row).map(Some).map_err(|bad| bad.of("header_by_height"))
 }
 
 fn read_tip(reader: Reader<'_>) -> Result<Option<Tip>, IndexError> {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: sums are never bent to fit; a count that would fall below nothing is an error.
 
-use super::history::{is_inline, put_txnums, read_txnums};
+use super::txnums::{is_inline, put_txnums, read_txnums};
 use crate::row::{BadRow, RowReader, put_varint, put_varint_128};
 
 /// More than any chain can hold: txnums have 40 bits, an output's place has 24 and its value 64.

@@ -7,8 +7,9 @@
 use std::ops::ControlFlow;
 
 use chain::Hash32;
+use chain::utxo::StakeHeader;
 
-use super::block_row::BlockRow;
+use super::block_row::{BlockRow, read_block};
 use super::record::TransactionRecord;
 use super::record::row::read_txid;
 use super::schema::{
@@ -16,11 +17,16 @@ use super::schema::{
     voided_key, voided_txid_key,
 };
 use super::steps::Records;
-use super::store::read_block;
 use crate::db::{Batch, Reader};
 use crate::{IndexError, ReadError};
 
 const TABLE: &str = "voided_by_height";
+
+/// Whether the votes in a block void the regular tree of the one before, which is at `height`.
+pub(crate) fn voids(stake: &StakeHeader, height: u32) -> bool {
+    // Genesis is not voted on.
+    height > 0 && !stake.approves()
+}
 
 /// Puts the records of a block's regular tree, which are still at their places.
 pub(crate) fn put(batch: &mut Batch<'_>, block: &BlockRow, records: &Records) {

@@ -51,3 +51,24 @@ impl Deref for Folder {
         &self.path
     }
 }
+
+/// Where the folder of a load is: beside that of the index.
+pub(super) fn folder(index: &Path) -> PathBuf {
+    let mut name = index.as_os_str().to_owned();
+    name.push(".load");
+    PathBuf::from(name)
+}
+
+/// Removes what a load left whose index has a tip, if it was cut off at the very end.
+pub(crate) fn clear_remains(index: &Path) -> Result<(), IndexError> {
+    let dir = folder(index);
+    match std::fs::remove_dir_all(&dir) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(file_error(&dir, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// What a failed operation on a file is told as.
+pub(super) fn file_error(path: &Path, error: &std::io::Error) -> IndexError {
+    IndexError::File { path: path.to_owned(), problem: error.to_string() }
+}

@@ -3,10 +3,11 @@
 //! Leaves reading and segments to `load`. Invariants: a block that spends what is not there changes
 //! nothing; one that is voted on is joined once the next one is known.
 
+use super::folder::file_error;
 use super::prepared::{Prepared, PreparedTx};
 use super::records::Joined;
 use super::runs::EventKind;
-use super::{Loader, file_error, manifest};
+use super::{Loader, manifest};
 use crate::IndexError;
 use crate::utxo::effects::makes_coins;
 

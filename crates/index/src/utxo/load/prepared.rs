@@ -8,7 +8,6 @@ use super::coin::{Coin, CoinName, Namer, PackedCoin};
 use crate::IndexError;
 use crate::row::put_varint;
 use crate::utxo::block_row::BlockRow;
-use crate::utxo::connect::voids;
 use crate::utxo::decoded;
 use crate::utxo::effects::Rules;
 use crate::utxo::outputs::TokenRecord;
@@ -16,6 +15,7 @@ use crate::utxo::outputs::put_output;
 use crate::utxo::record::row::{Head, Parts, is_named, put_base, put_head};
 use crate::utxo::schema::LAST_VOUT;
 use crate::utxo::script_id::HashKey;
+use crate::utxo::voided::voids;
 
 /// A block that was decoded. What its transactions have stands one after the other, so that a
 /// block takes a handful of allocations.

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use super::file_error;
 use super::folder::Folder;
+use super::folder::file_error;
 use super::manifest::Manifest;
 use super::prepared::{Prepared, PreparedTx};
 use super::table_files::TableFiles;

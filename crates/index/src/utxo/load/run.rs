@@ -9,8 +9,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::file_error;
 use super::folder::Folder;
+use super::folder::file_error;
 use super::manifest::FileEntry;
 use crate::IndexError;
 

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::path::PathBuf;
+
 use chain::{Chain, Network};
 use tempfile::TempDir;
 use testkit::{Draft, Forge, key_hash_script};

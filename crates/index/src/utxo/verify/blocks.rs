@@ -9,11 +9,11 @@ use chain::{Hash32, Network};
 use crate::ReadError;
 use crate::db::Rows;
 use crate::faults::Faults;
-use crate::utxo::block_row::BlockRow;
-use crate::utxo::connect::voids;
+use crate::utxo::block_row::{BlockRow, read_block};
 use crate::utxo::schema::{HEADER_BY_HEIGHT, HEIGHT_BY_HASH, hash_key};
-use crate::utxo::store::{Store, read_block};
+use crate::utxo::store::Store;
 use crate::utxo::tip::Tip;
+use crate::utxo::voided::voids;
 
 const VOTES: &str = "the block before is voided, and its votes do not say so, or the other way";
 

@@ -13,10 +13,11 @@ use super::Audit;
 use super::sums::bucket;
 use crate::faults::Faults;
 use crate::utxo::effects::{Effects, Step};
-use crate::utxo::history::{chunk_of, is_inline};
+use crate::utxo::history::chunk_of;
 use crate::utxo::schema::{UnspentKey, UnspentRow, chunk_key, txid_key};
 use crate::utxo::script_id::ScriptId;
 use crate::utxo::totals::Totals;
+use crate::utxo::txnums::is_inline;
 
 /// Rows of some parts.
 #[derive(Default)]

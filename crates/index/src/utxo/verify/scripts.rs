@@ -7,13 +7,14 @@ use super::{Audit, Told};
 use crate::ReadError;
 use crate::db::Rows;
 use crate::faults::Faults;
-use crate::utxo::history::{chunk_bytes, chunk_length, is_inline, read_chunk};
+use crate::utxo::history::{chunk_bytes, chunk_length, read_chunk};
 use crate::utxo::schema::{
     HISTORY_BY_SCRIPT, TOTALS_BY_SCRIPT, UNSPENT_BY_SCRIPT, UnspentKey, UnspentRow,
 };
 use crate::utxo::script_id::ScriptId;
 use crate::utxo::store::Store;
 use crate::utxo::totals::Totals;
+use crate::utxo::txnums::is_inline;
 
 const TOTALS: &str = "totals_by_script";
 const HISTORY: &str = "history_by_script";

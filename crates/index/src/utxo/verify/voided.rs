@@ -5,7 +5,7 @@
 
 use crate::ReadError;
 use crate::faults::Faults;
-use crate::utxo::block_row::BlockRow;
+use crate::utxo::block_row::{BlockRow, read_block};
 use crate::utxo::record::TransactionRecord;
 use crate::utxo::record::row::read_txid;
 use crate::utxo::schema::{
@@ -13,7 +13,7 @@ use crate::utxo::schema::{
     place_of_voided_txid_key, txid_prefix, voided_key, voided_txid_key,
 };
 use crate::utxo::steps::Records;
-use crate::utxo::store::{Store, read_block};
+use crate::utxo::store::Store;
 use crate::utxo::voided;
 
 const TABLE: &str = "voided_by_height";

@@ -8,10 +8,11 @@ use std::ops::ControlFlow;
 
 use chain::Hash32;
 
-use super::{InputView, Place, TransactionView, View};
+use super::{Place, TransactionView, View};
 use crate::db::Row;
 use crate::row::{of_u40, u40};
 use crate::utxo::block_row::BlockRow;
+use crate::utxo::input_view::InputView;
 use crate::utxo::mempool::Entry;
 use crate::utxo::previous::PreviousRecords;
 use crate::utxo::record::TransactionRecord;
