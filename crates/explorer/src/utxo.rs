@@ -53,6 +53,13 @@ pub(crate) struct Desk {
     pub(crate) tier: Tier,
 }
 
+impl Desk {
+    /// How many blocks of our chain confirm one at that height, itself included.
+    fn confirmations(&self, height: u32) -> u32 {
+        self.view.height().saturating_sub(height).saturating_add(1)
+    }
+}
+
 /// A parsed request.
 enum Ask {
     Blocks(block::Blocks),

@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::amount::Amount;
-use super::block::confirmations;
 use super::hex::HashHex;
 use super::listing::{Listing, Source};
 use super::{Desk, Fail, Length};
@@ -167,7 +166,7 @@ pub struct UnspentJson {
 
 fn unspent_json(desk: &Desk, item: &UnspentOutput) -> UnspentJson {
     UnspentJson {
-        confirmations: confirmations(desk, item.height),
+        confirmations: desk.confirmations(item.height),
         height: item.height,
         txid: HashHex(item.txid),
         value: Amount::of(item.value),

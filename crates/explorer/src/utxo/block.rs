@@ -116,7 +116,7 @@ pub(crate) fn header(desk: &Desk, place: &BlockPlace) -> Result<Header, Fail> {
     };
     Ok(Header {
         bits: format!("{:08x}", block.bits),
-        confirmations: confirmations(desk, block.height),
+        confirmations: desk.confirmations(block.height),
         difficulty: difficulty(block.bits, desk.network),
         hash: block.hash.to_string(),
         height: block.height,
@@ -129,11 +129,6 @@ pub(crate) fn header(desk: &Desk, place: &BlockPlace) -> Result<Header, Fail> {
         tx_count: block.tx_count,
         version: block.version,
     })
-}
-
-/// How many blocks of our chain confirm one at that height, itself included.
-pub(crate) fn confirmations(desk: &Desk, height: u32) -> u32 {
-    desk.view.height().saturating_sub(height).saturating_add(1)
 }
 
 /// A page of a block's transactions, in block order.

@@ -11,7 +11,6 @@ use serde::{Serialize, Serializer};
 
 use super::Desk;
 use super::amount::Amount;
-use super::block::confirmations;
 use super::hex::{BytesHex, HashHex};
 
 /// A transaction.
@@ -283,8 +282,7 @@ fn transaction_json<'a>(
     let value_out = record.value_out() as i128;
     let (block_hash, block_height, confirmations, time) = match tx.place {
         Place::Block { height, hash, time } => {
-            let confirmations = confirmations(desk, height);
-            (Some(HashHex(hash)), Some(height), confirmations, time.into())
+            (Some(HashHex(hash)), Some(height), desk.confirmations(height), time.into())
         }
         Place::Voided { time, .. } => (None, None, 0, time.into()),
         Place::Mempool { first_seen } => (None, None, 0, first_seen),
