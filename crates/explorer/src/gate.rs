@@ -1,8 +1,8 @@
-//! Places for work, shared fairly between accounts (decision E17).
+//! Seats for work, shared fairly between accounts (decision E17).
 //!
-//! Invariants: no more is under way than there are places; a place that becomes free goes to the
+//! Invariants: no more is under way than there are seats; a seat that becomes free goes to the
 //! account that has fewest, of equals to the one that was served before the others; no account has
-//! more than it may. So whoever waits for a place waits for few of any other account, however many
+//! more than it may. So whoever waits for a seat waits for few of any other account, however many
 //! that one has waiting.
 
 use std::collections::{HashMap, VecDeque};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// The places of one kind of work.
+/// The seats of one kind of work.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate(Arc<Mutex<State>>);
 
@@ -20,7 +20,7 @@ struct State {
     most_each: usize,
     /// Counts those who wait, so that the older can be told from the younger.
     turn: u64,
-    /// Counts the places that were handed out.
+    /// Counts the seats that were handed out.
     served: u64,
     accounts: HashMap<u64, Queue>,
 }
@@ -30,21 +30,21 @@ struct Queue {
     running: usize,
     /// The count when the account was served last, or came.
     served: u64,
-    waiting: VecDeque<(u64, oneshot::Sender<Place>)>,
+    waiting: VecDeque<(u64, oneshot::Sender<Seat>)>,
 }
 
-/// A place; given back when it is dropped.
+/// A seat; given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Seat {
     /// None once it is given back.
     gate: Option<Gate>,
     account: u64,
 }
 
 impl Gate {
-    /// So many places, of which an account has at most `most_each`.
-    pub(crate) fn new(places: usize, most_each: usize) -> Gate {
-        let (free, most_each) = (places.max(1), most_each.max(1));
+    /// So many seats, of which an account has at most `most_each`.
+    pub(crate) fn new(seats: usize, most_each: usize) -> Gate {
+        let (free, most_each) = (seats.max(1), most_each.max(1));
         Gate(Arc::new(Mutex::new(State {
             free,
             most_each,
@@ -54,8 +54,8 @@ impl Gate {
         })))
     }
 
-    /// Waits for a place.
-    pub(crate) async fn enter(&self, account: u64) -> Place {
+    /// Waits for a seat.
+    pub(crate) async fn enter(&self, account: u64) -> Seat {
         let waiting = {
             let mut state = self.lock();
             let (sender, receiver) = oneshot::channel();
@@ -69,19 +69,19 @@ impl Gate {
             receiver
         };
         match waiting.await {
-            Ok(place) => place,
+            Ok(seat) => seat,
             // Nobody drops a sender but with its receiver gone: the gate lives in `self`.
-            Err(_) => Place { gate: None, account },
+            Err(_) => Seat { gate: None, account },
         }
     }
 
-    /// Whether an account has as many places as it may.
+    /// Whether an account has as many seats as it may.
     pub(crate) fn is_at_its_most(&self, account: u64) -> bool {
         let state = self.lock();
         state.accounts.get(&account).is_some_and(|queue| queue.running >= state.most_each)
     }
 
-    /// Gives free places to those who wait.
+    /// Gives free seats to those who wait.
     fn hand_out(&self, state: &mut State) {
         while state.free > 0 {
             let most_each = state.most_each;
@@ -93,14 +93,14 @@ impl Gate {
             let Some((_, account)) = able.min() else { return };
             let Some(queue) = state.accounts.get_mut(&account) else { return };
             let Some((_, waiting)) = queue.waiting.pop_front() else { return };
-            match waiting.send(Place { gate: Some(self.clone()), account }) {
+            match waiting.send(Seat { gate: Some(self.clone()), account }) {
                 Ok(()) => {
                     state.served += 1;
                     queue.served = state.served;
                     queue.running += 1;
                     state.free -= 1;
                 }
-                // Whoever waited is gone; the place was never given.
+                // Whoever waited is gone; the seat was never given.
                 Err(mut unused) => unused.gate = None,
             }
         }
@@ -121,7 +121,7 @@ impl Gate {
     }
 }
 
-impl Drop for Place {
+impl Drop for Seat {
     fn drop(&mut self) {
         if let Some(gate) = self.gate.take() {
             gate.leave(self.account);
@@ -135,12 +135,12 @@ mod tests {
     use futures_util::FutureExt;
 
     #[tokio::test]
-    async fn places_go_to_whoever_has_fewest() {
+    async fn seats_go_to_whoever_has_fewest() {
         let gate = Gate::new(3, 2);
         let (first, second) = (gate.enter(1).await, gate.enter(1).await);
         assert!(gate.is_at_its_most(1) && !gate.is_at_its_most(2));
         let mut greedy = Box::pin(gate.enter(1));
-        assert!((&mut greedy).now_or_never().is_none(), "one place is kept for others");
+        assert!((&mut greedy).now_or_never().is_none(), "one seat is kept for others");
         let other = gate.enter(2).await;
         let mut third = Box::pin(gate.enter(3));
         assert!((&mut third).now_or_never().is_none());
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_place_goes_around_whatever_an_account_has_waiting() {
+    async fn one_seat_goes_around_whatever_an_account_has_waiting() {
         let gate = Gate::new(1, 1);
         let mut held = gate.enter(1).await;
         let mut greedy: VecDeque<_> = (0..10).map(|_| Box::pin(gate.enter(1))).collect();
@@ -168,14 +168,14 @@ mod tests {
             assert!((&mut other).now_or_never().is_none());
             drop(held);
             let before = (&mut other).now_or_never();
-            let place = match before {
-                Some(place) => place,
+            let seat = match before {
+                Some(seat) => seat,
                 None => {
                     drop(greedy.pop_front().unwrap().now_or_never().unwrap());
                     other.now_or_never().expect("it waits for one of the other account at most")
                 }
             };
-            drop(place);
+            drop(seat);
             held = greedy.pop_front().unwrap().now_or_never().unwrap();
         }
         // Nor do newcomers keep the greedy one waiting.
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_is_gone_takes_no_place() {
+    async fn whoever_is_gone_takes_no_seat() {
         let gate = Gate::new(1, 1);
         let first = gate.enter(1).await;
         let mut gone = Box::pin(gate.enter(2));

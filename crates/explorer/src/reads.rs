@@ -1,8 +1,8 @@
 //! Work that may wait for the disk or take long, away from the runtime's workers, and turns at the
 //! workers for what is done there.
 //!
-//! Invariants: the workers never wait for it; what finds no place within a second is refused
-//! instead of piling up; accounts share the places fairly.
+//! Invariants: the workers never wait for it; what finds no seat within a second is refused
+//! instead of piling up; accounts share the seats fairly.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
-use crate::gate::{Gate, Place};
+use crate::gate::{Gate, Seat};
 use crate::refusal::{Reason, Refusal};
 
-/// So long a read waits for a place.
+/// So long a read waits for a seat.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// So long a worker reads before it looks at what else there is to do.
@@ -30,7 +30,7 @@ thread_local! {
 #[derive(Debug)]
 pub(crate) struct Turn {
     /// None once it is given back.
-    place: Option<Place>,
+    seat: Option<Seat>,
     began: Instant,
 }
 
@@ -38,8 +38,8 @@ pub(crate) struct Turn {
 /// served as often as he has connections, before anybody else is once.
 pub(crate) async fn turn(account: u64) -> Turn {
     let worker = WORKER.with(Gate::clone);
-    let place = Some(worker.enter(account).await);
-    Turn { place, began: Instant::now() }
+    let seat = Some(worker.enter(account).await);
+    Turn { seat, began: Instant::now() }
 }
 
 impl Drop for Turn {
@@ -53,10 +53,10 @@ impl Drop for Turn {
             return;
         }
         READ_FOR.set(Duration::ZERO);
-        let (Some(place), Ok(runtime)) = (self.place.take(), Handle::try_current()) else { return };
+        let (Some(seat), Ok(runtime)) = (self.seat.take(), Handle::try_current()) else { return };
         runtime.spawn(async move {
             tokio::task::yield_now().await;
-            drop(place);
+            drop(seat);
         });
     }
 }
@@ -74,11 +74,11 @@ pub(crate) struct Reads {
 
 impl Reads {
     /// A pool of that many reads at once; long pages have half the cores.
-    pub(crate) fn new(places: usize) -> Arc<Reads> {
+    pub(crate) fn new(seats: usize) -> Arc<Reads> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let long = (cores / 2).max(1);
         // An account leaves half to the others.
-        let short = Gate::new(places, places - places / 2);
+        let short = Gate::new(seats, seats - seats / 2);
         let sums = Gate::new(cores, cores - cores / 2);
         Arc::new(Reads { short, long: Gate::new(long, long), sums })
     }
@@ -89,12 +89,12 @@ impl Reads {
         account: u64,
         read: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Refusal> {
-        let place = tokio::time::timeout(PATIENCE, self.short.enter(account)).await;
-        let place = place.map_err(|_| match self.short.is_at_its_most(account) {
+        let seat = tokio::time::timeout(PATIENCE, self.short.enter(account)).await;
+        let seat = seat.map_err(|_| match self.short.is_at_its_most(account) {
             true => Refusal::busy_account("too many reads of this account at once"),
             false => Refusal::unavailable("too many reads at once", 1),
         })?;
-        at_work(place, read).await
+        at_work(seat, read).await
     }
 
     /// Computes something for an account; no more at once than there are cores.
@@ -103,12 +103,12 @@ impl Reads {
         account: u64,
         compute: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Refusal> {
-        let place = tokio::time::timeout(PATIENCE, self.sums.enter(account)).await;
-        let place = place.map_err(|_| match self.sums.is_at_its_most(account) {
+        let seat = tokio::time::timeout(PATIENCE, self.sums.enter(account)).await;
+        let seat = seat.map_err(|_| match self.sums.is_at_its_most(account) {
             true => Refusal::busy_account("too many checks of this account at once"),
             false => Refusal::unavailable("too many checks at once", 1),
         })?;
-        at_work(place, compute).await
+        at_work(seat, compute).await
     }
 
     /// Runs a part of a long answer; whoever asks for such ones waits for his turn.
@@ -117,17 +117,17 @@ impl Reads {
         account: u64,
         read: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Refusal> {
-        let place = self.long.enter(account).await;
-        at_work(place, read).await
+        let seat = self.long.enter(account).await;
+        at_work(seat, read).await
     }
 }
 
 async fn at_work<T: Send + 'static>(
-    place: Place,
+    seat: Seat,
     read: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Refusal> {
     let work = move || {
-        let _place = place;
+        let _seat = seat;
         read()
     };
     tokio::task::spawn_blocking(work).await.map_err(|error| {
@@ -146,11 +146,11 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn what_finds_no_place_in_time_is_refused_and_others_go_on() {
+    async fn what_finds_no_seat_in_time_is_refused_and_others_go_on() {
         let reads = Reads::new(1);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let (mut held, mut ends) = (Vec::new(), Vec::new());
-        // Every place is taken, each by another account.
+        // Every seat is taken, each by another account.
         for account in 0..cores as u64 {
             let (end, ended) = mpsc::channel::<()>();
             let (begin, begun) = tokio::sync::oneshot::channel();
@@ -170,7 +170,7 @@ mod tests {
             (refusal.reason, refusal.retry_after_secs),
             (Reason::ServiceUnavailable, Some(1))
         );
-        // Reads have places of their own.
+        // Reads have seats of their own.
         assert_eq!(reads.run(u64::MAX, || 7).await.unwrap(), 7);
         ends.clear();
         for held in held {
