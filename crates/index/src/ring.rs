@@ -39,4 +39,4 @@ pub(crate) use schema::FORMAT;
 pub use store::Store;
 pub use tip::Tip;
 pub use verify::{Agreement, Progress, Verdict};
-pub use view::{CACHED_MEMBERS, Place, RingMember, TransactionView, View};
+pub use view::{CACHED_MEMBERS, Inclusion, RingMember, TransactionView, View};

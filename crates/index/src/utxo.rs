@@ -57,6 +57,6 @@ pub use tip::Tip;
 pub use upstream::ValuePool;
 pub use verify::{Agreement, Verdict};
 pub use view::{
-    AddressTotals, History, LIST_OUTPUTS, Place, TransactionView, Unconfirmed, UnspentList,
+    AddressTotals, History, Inclusion, LIST_OUTPUTS, TransactionView, Unconfirmed, UnspentList,
     UnspentOutput, View,
 };

@@ -5,7 +5,7 @@
 
 use chain::AddressParams;
 use chain::ring::{Hash, check};
-use index::ring::Place;
+use index::ring::Inclusion;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -76,9 +76,9 @@ impl Check {
         let transaction = found.record.decode()?;
         let Claim { address, kind, key } = &self.claim;
         let answer = check::check(&transaction, address, *kind, key);
-        let (block_height, confirmations) = match found.place {
-            Place::Block { height, .. } => (Some(height), confirmations(desk, height)),
-            Place::Mempool { .. } => (None, 0),
+        let (block_height, confirmations) = match found.inclusion {
+            Inclusion::Block { height, .. } => (Some(height), confirmations(desk, height)),
+            Inclusion::Mempool { .. } => (None, 0),
         };
         Ok(OutputsCheck {
             tx_hash: self.hash.into(),

@@ -1,7 +1,7 @@
 //! `/search/{query}`: what a text means on this chain (decision E8).
 
 use chain::ring::Hash;
-use index::ring::Place;
+use index::ring::Inclusion;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -73,9 +73,9 @@ fn by_hash(desk: &Desk, hash: Hash) -> Result<Meaning, Fail> {
     let Some(found) = desk.view.transaction_within(desk.tier, &hash)? else {
         return Ok(Meaning::None);
     };
-    let height = match found.place {
-        Place::Block { height, .. } => Some(height),
-        Place::Mempool { .. } => None,
+    let height = match found.inclusion {
+        Inclusion::Block { height, .. } => Some(height),
+        Inclusion::Mempool { .. } => None,
     };
     Ok(Meaning::Tx { hash: hash.into(), height })
 }

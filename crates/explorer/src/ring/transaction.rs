@@ -4,7 +4,7 @@
 //! Invariant: an amount is shown where the protocol makes it public, and nowhere else (decision R5).
 
 use chain::ring::{self, PaymentId, RingCt, Transaction};
-use index::ring::{Place, RingMember, TransactionView};
+use index::ring::{Inclusion, RingMember, TransactionView};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -182,9 +182,9 @@ pub(super) fn listed<'a>(
     tx: &TransactionView,
     decoded: &Transaction<'a>,
 ) -> Listed<'a> {
-    let (block_height, confirmations, time) = match tx.place {
-        Place::Block { height, time, .. } => (Some(height), confirmations(desk, height), time),
-        Place::Mempool { first_seen } => (None, 0, first_seen),
+    let (block_height, confirmations, time) = match tx.inclusion {
+        Inclusion::Block { height, time, .. } => (Some(height), confirmations(desk, height), time),
+        Inclusion::Mempool { first_seen } => (None, 0, first_seen),
     };
     let is_coinbase = decoded.is_coinbase();
     let is_read = decoded.ring_ct != RingCt::Unread;

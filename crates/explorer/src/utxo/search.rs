@@ -2,7 +2,7 @@
 
 use chain::utxo::Format;
 use chain::{Hash32, Network};
-use index::utxo::Place;
+use index::utxo::Inclusion;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -85,9 +85,9 @@ fn by_hash<'a>(desk: &Desk, hash: &Hash32) -> Result<Meaning<'a>, Fail> {
     let Some(found) = desk.view.transaction_within(desk.tier, hash)? else {
         return Ok(Meaning::None);
     };
-    let height = match found.place {
-        Place::Block { height, .. } => Some(height),
-        Place::Voided { .. } | Place::Mempool { .. } => None,
+    let height = match found.inclusion {
+        Inclusion::Block { height, .. } => Some(height),
+        Inclusion::Voided { .. } | Inclusion::Mempool { .. } => None,
     };
     Ok(Meaning::Tx { txid: hash.to_string(), height })
 }

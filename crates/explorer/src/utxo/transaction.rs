@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use chain::utxo::{Destination, Kind, Layout, ScriptClass, Vote};
 use index::utxo::{
-    InputView, OutputRecord, Place, TokenRecord, TransactionRecord, TransactionView,
+    Inclusion, InputView, OutputRecord, TokenRecord, TransactionRecord, TransactionView,
 };
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -280,12 +280,12 @@ fn transaction_json<'a>(
 ) -> TransactionJson<'a> {
     let (record, cut) = (&tx.record, shape == Shape::Cut);
     let value_out = record.value_out() as i128;
-    let (block_hash, block_height, confirmations, time) = match tx.place {
-        Place::Block { height, hash, time } => {
+    let (block_hash, block_height, confirmations, time) = match tx.inclusion {
+        Inclusion::Block { height, hash, time } => {
             (Some(HashHex(hash)), Some(height), desk.confirmations(height), time.into())
         }
-        Place::Voided { time, .. } => (None, None, 0, time.into()),
-        Place::Mempool { first_seen } => (None, None, 0, first_seen),
+        Inclusion::Voided { time, .. } => (None, None, 0, time.into()),
+        Inclusion::Mempool { first_seen } => (None, None, 0, first_seen),
     };
     TransactionJson {
         txid: HashHex(record.txid),

@@ -38,13 +38,13 @@ pub struct View {
 pub struct TransactionView {
     /// The transaction.
     pub record: Arc<TransactionRecord>,
-    /// Where it stands.
-    pub place: Place,
+    /// Whether it is in a block, and in which.
+    pub inclusion: Inclusion,
 }
 
-/// Where a transaction stands.
+/// Whether a transaction is in a block, and in which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Inclusion {
     /// In a block of the chain.
     Block {
         /// The block's height.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use chain::ring::Hash;
 
-use super::{Place, TransactionView, View};
+use super::{Inclusion, TransactionView, View};
 use crate::ring::block_row::BlockRow;
 use crate::ring::hashes::find;
 use crate::ring::mempool::Entry;
@@ -79,12 +79,12 @@ fn to_usize(number: u64) -> usize {
 
 fn confirmed(record: TransactionRecord, block: &BlockRow) -> TransactionView {
     let BlockRow { height, hash, time, .. } = *block;
-    TransactionView { record: Arc::new(record), place: Place::Block { height, hash, time } }
+    TransactionView { record: Arc::new(record), inclusion: Inclusion::Block { height, hash, time } }
 }
 
 fn waiting(entry: &Arc<Entry>) -> TransactionView {
     let record = Arc::clone(&entry.record);
-    TransactionView { record, place: Place::Mempool { first_seen: entry.first_seen } }
+    TransactionView { record, inclusion: Inclusion::Mempool { first_seen: entry.first_seen } }
 }
 
 fn gone() -> ReadError {

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use chain::Hash32;
 
-use super::{Place, TransactionView, View};
+use super::{Inclusion, TransactionView, View};
 use crate::db::Row;
 use crate::row::{of_u40, u40};
 use crate::utxo::block_row::BlockRow;
@@ -98,8 +98,8 @@ impl View {
             previous.add(input.txnum, own(position)?);
         }
         let inputs = inputs(&record, resolved, &previous)?;
-        let place = Place::Voided { height, hash: block.hash, time: block.time };
-        Ok(Some(TransactionView { record, place, inputs }))
+        let inclusion = Inclusion::Voided { height, hash: block.hash, time: block.time };
+        Ok(Some(TransactionView { record, inclusion, inputs }))
     }
 
     /// Transactions of a block in block order, from the `from`th on.
@@ -252,9 +252,10 @@ impl View {
         for ((txnum, record), fits) in records.into_iter().zip(fitting) {
             let block = self.heights.height_of(txnum).and_then(|height| blocks.get(&height));
             let block = block.ok_or_else(gone)?;
-            let place = Place::Block { height: block.height, hash: block.hash, time: block.time };
+            let inclusion =
+                Inclusion::Block { height: block.height, hash: block.hash, time: block.time };
             let inputs = inputs(&record, fits, &previous)?;
-            views.push(TransactionView { record, place, inputs });
+            views.push(TransactionView { record, inclusion, inputs });
         }
         Ok(views)
     }
@@ -314,8 +315,8 @@ fn waiting(entry: &Entry, resolved: bool) -> TransactionView {
             (input.value, input.spent) = (None, None);
         }
     }
-    let place = Place::Mempool { first_seen: entry.first_seen };
-    TransactionView { record: entry.record.clone(), place, inputs }
+    let inclusion = Inclusion::Mempool { first_seen: entry.first_seen };
+    TransactionView { record: entry.record.clone(), inclusion, inputs }
 }
 
 /// The inputs of a confirmed transaction.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use chain::Hash32;
 use index::Tier;
-use index::utxo::{Place, SyncOptions, View};
+use index::utxo::{Inclusion, SyncOptions, View};
 use node::NodeConfig;
 use testkit::{Draft, ForgedTransaction, key_hash_script};
 
@@ -21,7 +21,7 @@ fn ids<'a>(transactions: impl IntoIterator<Item = &'a ForgedTransaction>) -> Has
 
 fn waits(view: &View, txid: &Hash32) -> Option<bool> {
     let transaction = view.transaction(txid).unwrap()?;
-    Some(matches!(transaction.place, Place::Mempool { .. }))
+    Some(matches!(transaction.inclusion, Inclusion::Mempool { .. }))
 }
 
 /// Each transaction spends the one before.

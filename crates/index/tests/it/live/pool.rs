@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use chain::Hash32;
 use index::Tier;
-use index::utxo::{Place, View};
+use index::utxo::{Inclusion, View};
 use testkit::{Draft, ForgedTransaction, key_hash_script};
 
 use super::rig::{Follower, Grown, REWARD, equals_fresh, pool_ids};
 
 /// Reads a whole history in pages.
-fn pages(view: &View, script: &[u8], size: u64) -> Vec<(Hash32, Place)> {
+fn pages(view: &View, script: &[u8], size: u64) -> Vec<(Hash32, Inclusion)> {
     let mut all = Vec::new();
     loop {
         let Some(page) = view.history(script, all.len() as u64, size).unwrap() else { return all };
@@ -21,12 +21,12 @@ fn pages(view: &View, script: &[u8], size: u64) -> Vec<(Hash32, Place)> {
             return all;
         }
         assert!(page.transactions.len() as u64 <= size);
-        all.extend(page.transactions.iter().map(|one| (one.record.txid, one.place)));
+        all.extend(page.transactions.iter().map(|one| (one.record.txid, one.inclusion)));
     }
 }
 
-fn is_waiting(place: &Place) -> bool {
-    matches!(place, Place::Mempool { .. })
+fn is_waiting(inclusion: &Inclusion) -> bool {
+    matches!(inclusion, Inclusion::Mempool { .. })
 }
 
 /// Asserts that a script's history has nothing twice, and what waits first.
@@ -43,7 +43,7 @@ fn is_sound(view: &View, script: &[u8]) {
     // Nothing that waits spends what the chain has spent already.
     for txid in pool_ids(view) {
         let transaction = view.transaction(&txid).unwrap().unwrap();
-        assert!(is_waiting(&transaction.place), "{txid}");
+        assert!(is_waiting(&transaction.inclusion), "{txid}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use chain::ring::Hash;
 use index::Tier;
-use index::ring::{Place, TransactionView, View};
+use index::ring::{Inclusion, TransactionView, View};
 use replay::{Replay, ReplayOptions};
 use serde_json::Value;
 
@@ -30,12 +30,12 @@ fn check_transaction(view: &View, wanted: &Value) -> TransactionView {
     assert_eq!(u64::from(transaction.rct_type().unwrap()), number(&wanted["rct_type"]));
     let fee = transaction.fee().map(|fee| fee.to_string());
     assert_eq!(fee.as_deref(), wanted["fee"].as_str());
-    match found.place {
-        Place::Block { height, time, .. } => {
+    match found.inclusion {
+        Inclusion::Block { height, time, .. } => {
             assert_eq!(u64::from(height), number(&wanted["block_height"]));
             assert_eq!(time, number(&wanted["time"]));
         }
-        Place::Mempool { first_seen } => {
+        Inclusion::Mempool { first_seen } => {
             assert!(wanted.get("block_height").is_none());
             assert!(first_seen > 1_700_000_000);
         }

@@ -2,7 +2,7 @@
 
 use chain::Hash32;
 use chain::utxo::OutPoint;
-use index::utxo::Place;
+use index::utxo::Inclusion;
 use index::{IndexError, Tier};
 use testkit::{Draft, Forge, ForgedBlock, ForgedTransaction, key_hash_script};
 
@@ -122,7 +122,7 @@ fn the_first_block_is_shown_and_counts_for_nobody() {
     assert_eq!(rig.totals(&output.script), None);
     assert_eq!(rig.unspent(), (0, 0));
     let shown = rig.transaction(&listed[0].record.txid).unwrap();
-    assert!(matches!(shown.place, Place::Block { height: 0, .. }));
+    assert!(matches!(shown.inclusion, Inclusion::Block { height: 0, .. }));
     assert_eq!((shown.record.fee, shown.inputs[0].vout), (None, u32::MAX));
 }
 

@@ -3,7 +3,7 @@
 
 use chain::Hash32;
 use index::Tier;
-use index::utxo::{BlockRow, Place, TransactionView, Verdict, View};
+use index::utxo::{BlockRow, Inclusion, TransactionView, Verdict, View};
 use replay::Phase;
 use serde_json::Value;
 use testkit::Recording;
@@ -101,14 +101,16 @@ fn hold_voided(view: &View, recording: &Recording, txid: &str, expected: &Value)
     assert_eq!(expected["size"], found.record.size);
     assert_eq!(expected["coinbase"], found.record.is_coinbase());
     let last = expected["heights"].as_array().unwrap().last().unwrap().as_u64().unwrap() as u32;
-    match (expected["mined_again"].as_u64(), found.place) {
-        (Some(height), Place::Block { height: ours, .. }) => assert_eq!(height, u64::from(ours)),
-        (None, Place::Voided { height, hash, time }) => {
+    match (expected["mined_again"].as_u64(), found.inclusion) {
+        (Some(height), Inclusion::Block { height: ours, .. }) => {
+            assert_eq!(height, u64::from(ours))
+        }
+        (None, Inclusion::Voided { height, hash, time }) => {
             let row = view.block(height, Tier::Any).unwrap().unwrap();
             assert_eq!((height, hash, time), (last, row.hash, row.time));
             hold_parts(recording, &found, &recording.transactions[txid]);
         }
-        (_, place) => panic!("{txid} {place:?}"),
+        (_, other) => panic!("{txid} {other:?}"),
     }
     for height in expected["heights"].as_array().unwrap() {
         let row = view.block(height.as_u64().unwrap() as u32, Tier::Any).unwrap().unwrap();
@@ -143,7 +145,7 @@ fn hold_block(view: &View, recording: &Recording, height: u32, json: &Value) {
         let by_id = view.transaction(&one.record.txid).unwrap();
         assert_eq!(by_id.as_ref(), Some(one));
         if place as u64 >= voided {
-            assert_eq!(one.place, Place::Block { height, hash: id, time });
+            assert_eq!(one.inclusion, Inclusion::Block { height, hash: id, time });
         }
     }
     assert_eq!(view.block_transactions(&row, tx_count.into(), 25).unwrap(), []);
@@ -154,7 +156,7 @@ fn hold_transaction(view: &View, recording: &Recording, txid: &str, expected: &V
     let found = view.transaction(&txid.parse().unwrap()).unwrap().unwrap();
     let record = &found.record;
     assert_eq!(record.txid.to_string(), txid);
-    let Place::Block { height, .. } = found.place else { panic!("it is confirmed") };
+    let Inclusion::Block { height, .. } = found.inclusion else { panic!("it is confirmed") };
     assert_eq!(expected["height"], height);
     assert_eq!(expected["coinbase"], record.is_coinbase());
     let fee = expected["fee"].as_str().map(|fee| fee.parse().unwrap());

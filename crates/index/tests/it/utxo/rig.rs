@@ -148,8 +148,8 @@ impl Rig {
 
 /// Height of a confirmed transaction.
 pub fn height(view: &TransactionView) -> u32 {
-    match view.place {
-        index::utxo::Place::Block { height, .. } => height,
+    match view.inclusion {
+        index::utxo::Inclusion::Block { height, .. } => height,
         _ => panic!("nothing waits here"),
     }
 }
