@@ -19,15 +19,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use chain::account::{Address, Hash};
+use index::Tier;
 use index::account::{Index, Unanswered, View};
-use index::{ReadError, Tier};
 use serde::Serialize;
 
 use crate::answer::Question;
 use crate::content::Content;
 use crate::fail::Fail;
+use crate::handover;
 use crate::path::Endpoint;
-use crate::reads::{self, Reads};
+use crate::reads::Reads;
 use crate::refusal::{Reason, Refusal};
 use place::{BlockPlace, Cursor};
 
@@ -161,29 +162,13 @@ impl Desk<'_> {
         }
     }
 
-    /// Reads rows: in memory where they are there, else on the pool that may wait for the disk.
+    /// Reads rows of the view.
     async fn read<T: Send + 'static>(
         &self,
         read: impl Fn(&View, Tier) -> Result<T, Fail> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let turn = reads::turn(self.question.account).await;
-        let cached = read(&self.view, Tier::Cached);
-        drop(turn);
-        let done = match cached {
-            Err(Fail::Read(ReadError::Cold)) => {
-                let view = Arc::clone(&self.view);
-                self.reads.run(self.question.account, move || read(&view, Tier::Any)).await?
-            }
-            done => done,
-        };
-        done.map_err(|fail| match fail {
-            Fail::Refused(refusal) => refusal,
-            Fail::Read(error) => {
-                let (chain, request_id) = (self.question.service.chain.slug, self.question.id);
-                tracing::error!(chain, %request_id, %error, "a read of the index failed");
-                error.into()
-            }
-        })
+        let view = Arc::clone(&self.view);
+        handover::read(self.question, self.reads, move |tier| read(&view, tier)).await
     }
 
     /// Why a block below what is held is not shown.

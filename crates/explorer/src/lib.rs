@@ -14,6 +14,7 @@ mod explorer;
 mod fail;
 mod front;
 mod gate;
+mod handover;
 mod head;
 pub mod interface;
 mod metrics;

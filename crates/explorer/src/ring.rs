@@ -18,8 +18,8 @@ mod transaction;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use index::Tier;
 use index::ring::{Index, View};
-use index::{ReadError, Tier};
 use serde::Serialize;
 
 pub use block::{BlockJson, Summary};
@@ -35,8 +35,9 @@ pub use transaction::{
 use crate::answer::{Page, Question};
 use crate::content::{self, Begun, Content};
 use crate::fail::Fail;
+use crate::handover::{self, Effort};
 use crate::path::Endpoint;
-use crate::reads::{self, Reads};
+use crate::reads::Reads;
 use crate::refusal::{Reason, Refusal};
 use listing::{Listing, Source};
 use place::BlockPlace;
@@ -48,6 +49,13 @@ struct Desk {
     view: Arc<View>,
     /// How far reads may go.
     tier: Tier,
+}
+
+impl Desk {
+    /// How many blocks of our chain confirm one at that height, itself included.
+    fn confirmations(&self, height: u32) -> u32 {
+        self.view.height().saturating_sub(height).saturating_add(1)
+    }
 }
 
 /// A parsed request.
@@ -77,41 +85,10 @@ pub(crate) async fn answer(
         Refusal::unavailable(index.standing().waits_for.unwrap_or(running), 30)
     };
     let view = index.view().ok_or_else(loading)?;
-    let desk = Desk { view, tier: Tier::Cached };
-    if ask.is_small() {
-        let turn = reads::turn(question.account).await;
-        let begun = ask.answer(&desk);
-        drop(turn);
-        match begun {
-            // What is long is no work for the worker.
-            Ok(Begun::Long(_)) | Err(Fail::Read(ReadError::Cold)) => {}
-            Ok(Begun::Whole(body)) => return Ok(body.into()),
-            Err(fail) => return Err(told(question, fail)),
-        }
-    }
-    let desk = Desk { tier: Tier::Any, ..desk };
-    let begun = match ask {
-        Ask::OutputsCheck(_) => reads.compute(question.account, move || ask.answer(&desk)).await?,
-        _ => reads.run(question.account, move || ask.answer(&desk)).await?,
-    };
-    match begun.map_err(|fail| told(question, fail))? {
-        Begun::Whole(body) => Ok(body.into()),
-        Begun::Long(pieces) => {
-            let long = content::measure(pieces, reads, question.account).await?;
-            long.map(Content::Long).map_err(|fail| told(question, fail))
-        }
-    }
-}
-
-fn told(question: &Question<'_>, fail: Fail) -> Refusal {
-    match fail {
-        Fail::Refused(refusal) => refusal,
-        Fail::Read(error) => {
-            let chain = question.service.chain.slug;
-            tracing::error!(chain, request_id = %question.id, %error, "a read of the index failed");
-            error.into()
-        }
-    }
+    handover::answer(question, reads, ask.effort(), move |tier| {
+        ask.answer(&Desk { view: Arc::clone(&view), tier })
+    })
+    .await
 }
 
 impl Ask {
@@ -139,9 +116,8 @@ impl Ask {
         })
     }
 
-    /// Whether it is little work, if what it reads is in memory: below a millisecond.
-    fn is_small(&self) -> bool {
-        !matches!(self, Ask::OutputsCheck(_))
+    fn effort(&self) -> Effort {
+        if matches!(self, Ask::OutputsCheck(_)) { Effort::Sums } else { Effort::Small }
     }
 
     fn answer(&self, desk: &Desk) -> Result<Begun, Fail> {
@@ -160,11 +136,6 @@ impl Ask {
         };
         Ok(Begun::Whole(whole))
     }
-}
-
-/// How many blocks of our chain confirm one at that height, itself included.
-fn confirmations(desk: &Desk, height: u32) -> u32 {
-    desk.view.height().saturating_sub(height).saturating_add(1)
 }
 
 fn json(view: &impl Serialize) -> Bytes {

@@ -20,8 +20,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chain::Network;
 use chain::utxo::Format;
+use index::Tier;
 use index::utxo::{Index, View};
-use index::{ReadError, Tier};
 use serde::Serialize;
 
 use single::Single;
@@ -39,8 +39,9 @@ pub use transaction::{Input, Inputs, Nft, Output, Outputs, Token, TransactionJso
 use crate::answer::Question;
 use crate::content::{self, Begun, Content};
 use crate::fail::Fail;
+use crate::handover::{self, Effort};
 use crate::path::Endpoint;
-use crate::reads::{self, Reads};
+use crate::reads::Reads;
 use crate::refusal::{Reason, Refusal};
 
 /// What a handler works with.
@@ -91,38 +92,10 @@ pub(crate) async fn answer(
         Refusal::unavailable(index.standing().waits_for.unwrap_or(running), 30)
     };
     let view = index.view().ok_or_else(loading)?;
-    let desk = Desk { network, format, view, tier: Tier::Cached };
-    if ask.is_small() {
-        let turn = reads::turn(question.account).await;
-        let begun = ask.answer(&desk);
-        drop(turn);
-        match begun {
-            // What is long is no work for the worker.
-            Ok(Begun::Long(_)) | Err(Fail::Read(ReadError::Cold)) => {}
-            Ok(Begun::Whole(body)) => return Ok(body.into()),
-            Err(fail) => return Err(told(question, fail)),
-        }
-    }
-    let desk = Desk { tier: Tier::Any, ..desk };
-    let begun = reads.run(question.account, move || ask.answer(&desk)).await?;
-    match begun.map_err(|fail| told(question, fail))? {
-        Begun::Whole(body) => Ok(body.into()),
-        Begun::Long(pieces) => {
-            let long = content::measure(pieces, reads, question.account).await?;
-            long.map(Content::Long).map_err(|fail| told(question, fail))
-        }
-    }
-}
-
-fn told(question: &Question<'_>, fail: Fail) -> Refusal {
-    match fail {
-        Fail::Refused(refusal) => refusal,
-        Fail::Read(error) => {
-            let chain = question.service.chain.slug;
-            tracing::error!(chain, request_id = %question.id, %error, "a read of the index failed");
-            error.into()
-        }
-    }
+    handover::answer(question, reads, ask.effort(), move |tier| {
+        ask.answer(&Desk { network, format, view: Arc::clone(&view), tier })
+    })
+    .await
 }
 
 impl Ask {
@@ -154,9 +127,8 @@ impl Ask {
         })
     }
 
-    /// Whether it is little work, if what it reads is in memory: below a millisecond.
-    fn is_small(&self) -> bool {
-        !matches!(self, Ask::AddressUtxo(_))
+    fn effort(&self) -> Effort {
+        if matches!(self, Ask::AddressUtxo(_)) { Effort::Large } else { Effort::Small }
     }
 
     fn answer(&self, desk: &Desk) -> Result<Begun, Fail> {

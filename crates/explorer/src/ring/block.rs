@@ -4,9 +4,9 @@ use index::ring::BlockRow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Desk;
 use super::hex::Hex32;
 use super::place::BlockPlace;
-use super::{Desk, confirmations};
 use crate::answer::Question;
 use crate::fail::Fail;
 use crate::refusal::{Reason, Refusal};
@@ -95,7 +95,7 @@ pub(super) fn find(desk: &Desk, place: BlockPlace) -> Result<BlockRow, Fail> {
 pub(super) fn block(desk: &Desk, place: BlockPlace) -> Result<BlockJson, Fail> {
     let block = find(desk, place)?;
     Ok(BlockJson {
-        confirmations: confirmations(desk, block.height),
+        confirmations: desk.confirmations(block.height),
         reward: Amount::of(block.reward),
         summary: summary(&block),
     })

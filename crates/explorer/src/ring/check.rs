@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::claim::Claim;
 use super::hex::Hex32;
-use super::{Desk, confirmations, place};
+use super::{Desk, place};
 use crate::answer::Question;
 use crate::fail::Fail;
 use crate::refusal::{Reason, Refusal};
@@ -77,7 +77,7 @@ impl Check {
         let Claim { address, kind, key } = &self.claim;
         let answer = check::check(&transaction, address, *kind, key);
         let (block_height, confirmations) = match found.inclusion {
-            Inclusion::Block { height, .. } => (Some(height), confirmations(desk, height)),
+            Inclusion::Block { height, .. } => (Some(height), desk.confirmations(height)),
             Inclusion::Mempool { .. } => (None, 0),
         };
         Ok(OutputsCheck {

@@ -8,8 +8,8 @@ use index::ring::{Inclusion, RingMember, TransactionView};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
+use super::Desk;
 use super::hex::Hex32;
-use super::{Desk, confirmations};
 use crate::utxo::{Amount, BytesHex};
 
 /// A transaction in a list.
@@ -183,7 +183,7 @@ pub(super) fn listed<'a>(
     decoded: &Transaction<'a>,
 ) -> Listed<'a> {
     let (block_height, confirmations, time) = match tx.inclusion {
-        Inclusion::Block { height, time, .. } => (Some(height), confirmations(desk, height), time),
+        Inclusion::Block { height, time, .. } => (Some(height), desk.confirmations(height), time),
         Inclusion::Mempool { first_seen } => (None, 0, first_seen),
     };
     let is_coinbase = decoded.is_coinbase();
