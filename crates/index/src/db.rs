@@ -207,12 +207,14 @@ impl Db {
         checkpoint.create_checkpoint(dir).map_err(|error| failed(error.into_string()))
     }
 
-    /// Bytes on disk and estimated rows of a table.
-    pub(crate) fn size(&self, table: Table) -> (u64, u64) {
-        let ask = |property| {
-            self.db.property_int_value_cf(self.handle(table), property).ok().flatten().unwrap_or(0)
+    /// Bytes on disk and estimated number of rows, by table.
+    pub(crate) fn sizes(&self) -> Vec<(&'static str, u64, u64)> {
+        let size = |(table, name)| {
+            let ask = |property| self.db.property_int_value_cf(self.handle(table), property);
+            let ask = |property| ask(property).ok().flatten().unwrap_or(0);
+            (name, ask("rocksdb.live-sst-files-size"), ask("rocksdb.estimate-num-keys"))
         };
-        (ask("rocksdb.live-sst-files-size"), ask("rocksdb.estimate-num-keys"))
+        self.tables().map(size).collect()
     }
 }
 

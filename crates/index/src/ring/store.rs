@@ -261,11 +261,7 @@ impl Store {
 
     /// Bytes on disk and estimated number of rows, by table.
     pub fn sizes(&self) -> Vec<(&'static str, u64, u64)> {
-        let size = |(table, name)| {
-            let (bytes, rows) = self.db.size(table);
-            (name, bytes, rows)
-        };
-        self.db.tables().map(size).collect()
+        self.db.sizes()
     }
 
     /// Visits every row: table, key, value; table by table, in key order.
