@@ -26,11 +26,6 @@ impl Memory {
         let buffers = WriteBufferManager::new_write_buffer_manager(buffer_bytes, false);
         Memory { cache, buffers }
     }
-
-    /// Bytes of the cache that are in use.
-    pub fn cached_bytes(&self) -> usize {
-        self.cache.get_usage()
-    }
 }
 
 impl Default for Memory {

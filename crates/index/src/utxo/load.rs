@@ -131,17 +131,6 @@ impl Loader {
         store.tip().is_none() && folder(&store.dir()).join(manifest::NAME).exists()
     }
 
-    /// Throws away what was loaded so far.
-    ///
-    /// # Errors
-    /// The folder cannot be removed.
-    pub fn abandon(self) -> Result<(), IndexError> {
-        let dir = self.dir.to_path_buf();
-        // Threads that still write end first.
-        drop(self);
-        std::fs::remove_dir_all(&dir).map_err(|error| file_error(&dir, &error))
-    }
-
     /// From now on no file is begun while less than that, in bytes, is free on the disk.
     pub fn keep_free(&self, bytes: u64) {
         self.dir.keep_free(bytes);

@@ -135,7 +135,8 @@ fn what_is_left_beside_a_tip_is_cleared_and_rows_without_a_load_are_refused() {
     for (table, files) in loader.manifest.finished(&loader.dir) {
         store.db().ingest(table, files).unwrap();
     }
-    loader.abandon().unwrap();
+    drop(loader);
+    std::fs::remove_dir_all(folder(&index)).unwrap();
     assert!(matches!(Loader::open(&store, options()), Err(IndexError::Read(_))));
     drop(store);
     copy(&kept, &folder(&index));
