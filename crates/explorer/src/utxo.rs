@@ -14,6 +14,7 @@ mod search;
 mod single;
 mod status;
 mod transaction;
+mod writing;
 
 use std::sync::Arc;
 

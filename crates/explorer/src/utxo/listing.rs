@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::hex::HashHex;
-use super::transaction::{self, Shape, TransactionJson};
+use super::transaction::{Shape, TransactionJson};
+use super::writing;
 use super::{Desk, Fail};
 use crate::answer::Page;
 use crate::content::{PIECE_BYTES, Pieces};
@@ -159,13 +160,13 @@ impl Pieces for Listing {
             Stage::Head => self.head(all),
             _ => Vec::new(),
         };
-        piece.reserve(txs.iter().map(transaction::length).sum());
+        piece.reserve(txs.iter().map(writing::length).sum());
         for tx in &txs {
             if self.progress.written > 0 {
                 piece.push(b',');
             }
             let shape = self.progress.shape(tx);
-            transaction::write(&mut piece, &self.desk, tx, shape);
+            writing::write(&mut piece, &self.desk, tx, shape);
             self.progress.written += 1;
         }
         let end = self.page.size.min(all.saturating_sub(self.page.from()));

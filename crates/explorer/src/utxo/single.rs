@@ -5,7 +5,8 @@
 use chain::Hash32;
 use index::utxo::TransactionView;
 
-use super::transaction::{self, Shape};
+use super::transaction::Shape;
+use super::writing;
 use super::{Desk, Fail};
 use crate::content::{PIECE_BYTES, Pieces};
 use crate::refusal::Reason;
@@ -49,18 +50,18 @@ impl Pieces for Single {
         let mut piece = Vec::new();
         match *stage {
             Stage::Done => return Ok(None),
-            Stage::Head if transaction::length(tx) <= PIECE_BYTES => {
-                piece.reserve(transaction::length(tx));
-                transaction::write(&mut piece, desk, tx, Shape::Whole);
+            Stage::Head if writing::length(tx) <= PIECE_BYTES => {
+                piece.reserve(writing::length(tx));
+                writing::write(&mut piece, desk, tx, Shape::Whole);
                 *stage = Stage::Done;
             }
             Stage::Head => {
-                transaction::write_head(&mut piece, desk, tx);
+                writing::write_head(&mut piece, desk, tx);
                 *stage = Stage::Inputs(0);
             }
             Stage::Inputs(from) => {
                 let to = (from + ITEMS).min(tx.inputs.len());
-                transaction::write_inputs(&mut piece, desk, tx, from..to);
+                writing::write_inputs(&mut piece, desk, tx, from..to);
                 *stage = Stage::Inputs(to);
                 if to == tx.inputs.len() {
                     piece.extend_from_slice(b"],\"vout\":[");
@@ -69,7 +70,7 @@ impl Pieces for Single {
             }
             Stage::Outputs(from) => {
                 let to = (from + ITEMS).min(tx.record.outputs.len());
-                transaction::write_outputs(&mut piece, desk, tx, from..to);
+                writing::write_outputs(&mut piece, desk, tx, from..to);
                 *stage = Stage::Outputs(to);
                 if to == tx.record.outputs.len() {
                     piece.extend_from_slice(b"]}");
@@ -86,6 +87,6 @@ impl Pieces for Single {
 
     fn held_bytes(&self) -> usize {
         // In memory a byte of a script is one, not two digits.
-        self.found.as_ref().map_or(0, transaction::length) / 2
+        self.found.as_ref().map_or(0, writing::length) / 2
     }
 }

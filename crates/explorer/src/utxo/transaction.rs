@@ -1,7 +1,5 @@
 //! A transaction as `/tx/{txid}` and every list show it.
 
-use std::ops::Range;
-
 use chain::utxo::{Destination, Kind, Layout, ScriptClass, Vote};
 use index::utxo::{
     Inclusion, InputView, OutputRecord, TokenRecord, TransactionRecord, TransactionView,
@@ -214,66 +212,8 @@ impl Shape {
     }
 }
 
-/// About so many bytes a transaction takes.
-pub(crate) fn length(tx: &TransactionView) -> usize {
-    let coinbase = tx.record.coinbase_script().map_or(0, <[u8]>::len);
-    let scripts: usize = tx.record.outputs.iter().map(|output| output.script.len()).sum();
-    480 + 2 * (coinbase + scripts) + 208 * tx.inputs.len() + 144 * tx.record.outputs.len()
-}
-
-/// Writes a transaction.
-pub(crate) fn write(out: &mut Vec<u8>, desk: &Desk, tx: &TransactionView, shape: Shape) {
-    put(out, &transaction_json(desk, tx, shape));
-}
-
-/// Writes a transaction up to its first input.
-pub(crate) fn write_head(out: &mut Vec<u8>, desk: &Desk, tx: &TransactionView) {
-    const END: &[u8] = b"],\"vout\":[]}";
-    write(out, desk, tx, Shape::Bare);
-    debug_assert!(out.ends_with(END));
-    out.truncate(out.len() - END.len());
-}
-
-/// Writes some of its inputs, as items of the list.
-pub(crate) fn write_inputs(
-    out: &mut Vec<u8>,
-    desk: &Desk,
-    tx: &TransactionView,
-    which: Range<usize>,
-) {
-    let coinbase = tx.record.coinbase_script();
-    for (n, one) in tx.inputs.iter().enumerate().take(which.end).skip(which.start) {
-        separate(out, n);
-        put(out, &input(desk, n as u32, one, coinbase));
-    }
-}
-
-/// Writes some of its outputs, likewise.
-pub(crate) fn write_outputs(
-    out: &mut Vec<u8>,
-    desk: &Desk,
-    tx: &TransactionView,
-    which: Range<usize>,
-) {
-    let outputs = tx.record.outputs.iter().enumerate();
-    for (n, one) in outputs.take(which.end).skip(which.start) {
-        separate(out, n);
-        put(out, &output(desk, tx.record.kind, n as u32, one));
-    }
-}
-
-fn separate(out: &mut Vec<u8>, n: usize) {
-    if n > 0 {
-        out.push(b',');
-    }
-}
-
-fn put(out: &mut Vec<u8>, view: &impl Serialize) {
-    serde_json::to_writer(out, view).expect("views have text keys and finite numbers");
-}
-
 /// A transaction as it is shown.
-fn transaction_json<'a>(
+pub(super) fn transaction_json<'a>(
     desk: &'a Desk,
     tx: &'a TransactionView,
     shape: Shape,
@@ -332,7 +272,13 @@ fn stake(record: &TransactionRecord) -> Option<Stake> {
     })
 }
 
-fn input<'a>(desk: &Desk, n: u32, input: &InputView, coinbase: Option<&'a [u8]>) -> Input<'a> {
+/// An input, the `n`th.
+pub(super) fn input<'a>(
+    desk: &Desk,
+    n: u32,
+    input: &InputView,
+    coinbase: Option<&'a [u8]>,
+) -> Input<'a> {
     let spent = input.spent.as_ref();
     Input {
         n,
@@ -345,7 +291,8 @@ fn input<'a>(desk: &Desk, n: u32, input: &InputView, coinbase: Option<&'a [u8]>)
     }
 }
 
-fn output<'a>(desk: &Desk, kind: Kind, n: u32, output: &'a OutputRecord) -> Output<'a> {
+/// An output, the `n`th.
+pub(super) fn output<'a>(desk: &Desk, kind: Kind, n: u32, output: &'a OutputRecord) -> Output<'a> {
     let (script, version) = (&output.script[..], output.version);
     let class = ScriptClass::of_output(script, version, kind, n as usize, &desk.format.scripts);
     Output {
