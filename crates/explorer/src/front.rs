@@ -81,8 +81,8 @@ pub(crate) async fn handle(
     };
     visit.id.stamp(response.headers_mut());
     state.settings.clients.cors.expose(&parts.headers, response.headers_mut());
-    if let (1.., Some(chain), Some(endpoint)) = (visit.units, visit.chain, visit.route) {
-        explorer.metrics().request(chain, endpoint);
+    if let (1.., Some(endpoint)) = (visit.units, visit.route) {
+        explorer.metrics().request(visit.chain, endpoint);
     }
     visit.end(explorer.metrics().counters(), response.status());
     response

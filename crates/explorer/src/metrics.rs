@@ -13,6 +13,8 @@ use crate::refusal::Reason;
 const BUCKETS_SECS: [f64; 11] =
     [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0, 10.0];
 
+/// The chain of requests for one that is not served here, as in rows of usage.
+const ELSEWHERE: &str = "-";
 const STATUSES: [u16; 11] = [200, 204, 304, 400, 401, 403, 404, 429, 502, 503, 504];
 
 /// The explorer's metrics. Counters of the hot path are looked up once, at the start.
@@ -20,6 +22,8 @@ pub struct Metrics {
     registry: Registry,
     counters: Counters,
     chains: Vec<PerChain>,
+    /// Of requests for a chain that is not served here, which are charged all the same.
+    elsewhere: PerChain,
     answer_bytes: IntGauge,
 }
 
@@ -50,17 +54,17 @@ impl Metrics {
         let requests = IntCounterVec::new(requests, &["chain", "endpoint"]);
         let requests = requests.expect("the name and labels are valid");
         register(&registry, requests.clone());
-        let per_chain = |chain: &&'static Chain| PerChain {
+        let of = |slug: &str| PerChain {
             endpoints: Endpoint::ALL
                 .iter()
-                .map(|endpoint| requests.with_label_values(&[chain.slug, endpoint.name()]))
+                .map(|endpoint| requests.with_label_values(&[slug, endpoint.name()]))
                 .collect(),
         };
         let name = "portolan_explorer_answer_bytes";
         let answer_bytes = IntGauge::new(name, "Bytes of answers under way").expect("a valid name");
         register(&registry, answer_bytes.clone());
-        let chains = chain::ALL.iter().map(per_chain).collect();
-        Metrics { chains, answer_bytes, counters, registry }
+        let chains = chain::ALL.iter().map(|chain| of(chain.slug)).collect();
+        Metrics { chains, elsewhere: of(ELSEWHERE), answer_bytes, counters, registry }
     }
 
     /// The registry, to be gathered with those of the other services.
@@ -68,10 +72,11 @@ impl Metrics {
         &self.registry
     }
 
-    /// Counts a charged request.
-    pub(crate) fn request(&self, chain: Label, endpoint: Label) {
-        let counters = self.chains.get(chain.place).map(|chain| &chain.endpoints);
-        if let Some(counter) = counters.and_then(|counters| counters.get(endpoint.place)) {
+    /// Counts a charged request; one without a chain asked for one that is not served here.
+    pub(crate) fn request(&self, chain: Option<Label>, endpoint: Label) {
+        let known = chain.and_then(|chain| self.chains.get(chain.place));
+        let counters = &known.unwrap_or(&self.elsewhere).endpoints;
+        if let Some(counter) = counters.get(endpoint.place) {
             counter.inc();
         }
     }
