@@ -154,6 +154,8 @@ pub(crate) fn unknown(method: &Method, path: &str) -> Refusal {
         "no such path; without the slash at its end there is one"
     } else if any(&path.to_ascii_lowercase()) {
         "no such path; in lower case there is one"
+    } else if any(&path.trim_end_matches('/').to_ascii_lowercase()) {
+        "no such path; in lower case and without the slash at its end there is one"
     } else {
         return Reason::EndpointNotFound.into();
     };
@@ -203,6 +205,24 @@ mod tests {
         assert_eq!(post("/api/v1/xmr/tx/a/outputs/check"), Some(Endpoint::OutputsCheck));
         assert_eq!(post("/api/v1/btc/status"), None);
         assert_eq!(Path::of(&Method::HEAD, "/api/v1/btc/status").map(|p| p.slug), Some("btc"));
+    }
+
+    #[test]
+    fn what_is_near_an_unknown_path_is_told() {
+        let told = |verb: Method, path: &str| String::from_utf8(unknown(&verb, path).body().into());
+        for (verb, path, words) in [
+            (Method::GET, "/api/v1/btc/status/", "path; without the slash at its end there"),
+            (Method::GET, "/api/v1/btc/address/a//", "path; without the slash at its end there"),
+            (Method::GET, "/api/v1/btc/Status", "path; in lower case there"),
+            (Method::GET, "/api/v1/btc/Address/a/", "path; in lower case and without the slash"),
+            (Method::GET, "/API/v1/btc/status/", "path; in lower case and without the slash"),
+            (Method::POST, "/api/v1/btc/status", "asked with GET or HEAD"),
+            (Method::GET, "/api/v1/xmr/tx/a/outputs/check", "asked with POST"),
+            (Method::GET, "/api/v1/btc/nonsense/", "\"no such path\""),
+        ] {
+            let text = told(verb, path).unwrap();
+            assert!(text.contains(words), "{path}: {text}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use http::StatusCode;
 use index::ReadError;
-use meter::Denial;
+use meter::{Bar, Denial};
 
 use crate::room::Full;
 
@@ -80,7 +80,7 @@ impl Reason {
             Reason::InvalidApiKey => row("INVALID_API_KEY", 401, "the API key is not valid"),
             Reason::KeyRevoked => row("KEY_REVOKED", 403, "the API key was revoked or has expired"),
             Reason::AccountSuspended => row("ACCOUNT_SUSPENDED", 403, "the account is suspended"),
-            Reason::ChainNotInPlan => row("CHAIN_NOT_IN_PLAN", 403, "the plan or the key does not include this chain"),
+            Reason::ChainNotInPlan => row("CHAIN_NOT_IN_PLAN", 403, "the plan does not include this chain"),
             Reason::NotFound => row("NOT_FOUND", 404, "no such block, transaction or address"),
             Reason::ChainNotFound => row("CHAIN_NOT_FOUND", 404, "no such chain is served here"),
             Reason::EndpointNotFound => row("ENDPOINT_NOT_FOUND", 404, "no such path"),
@@ -165,11 +165,23 @@ impl From<Denial> for Refusal {
             meter::Reason::RateLimited | meter::Reason::TooManyInvalidKeys => Reason::RateLimited,
             meter::Reason::StoreUnavailable => Reason::ServiceUnavailable,
         };
-        let text = match denial.reason {
-            meter::Reason::TooManyInvalidKeys => "too many invalid API keys from this address",
-            _ => reason.row().text,
+        let text = match (denial.bar, denial.reason) {
+            (Some(bar), _) => text_of(bar),
+            (None, meter::Reason::TooManyInvalidKeys) => {
+                "too many invalid API keys from this address"
+            }
+            (None, _) => reason.row().text,
         };
         Refusal { reason, text: text.into(), retry_after_secs: denial.retry_after_secs }
+    }
+}
+
+/// What is said where the reason does not name what stands in the way.
+fn text_of(bar: Bar) -> &'static str {
+    match bar {
+        Bar::KeyScope => "the API key is not for this chain, which the plan includes",
+        Bar::RetiredPlan => "the account's plan is not offered any more",
+        Bar::NoPlan => "the account has no plan for the explorer",
     }
 }
 

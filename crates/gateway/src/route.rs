@@ -33,7 +33,15 @@ impl<'a> Route<'a> {
             Some("") => return Err(not_found()),
             key => key,
         };
-        if segments.next().is_some() { Err(not_found()) } else { Ok(Route { chain, key }) }
+        match segments.next() {
+            None => Ok(Route { chain, key }),
+            Some("") if segments.next().is_none() && chain::find(chain).is_some() => {
+                // The key itself is not repeated.
+                let text = "no such path: write it without the slash at the end";
+                Err(Refusal::saying(Reason::PathNotFound, text))
+            }
+            Some(_) => Err(not_found()),
+        }
     }
 }
 
@@ -69,6 +77,18 @@ mod tests {
             "/v1/rpc//k",
         ] {
             assert_eq!(Route::of(path).unwrap_err().reason, Reason::PathNotFound, "{path}");
+        }
+    }
+
+    #[test]
+    fn slash_at_the_end_is_named() {
+        let said = |path| Route::of(path).unwrap_err().text.unwrap_or_default();
+        assert!(said("/v1/rpc/btc/").contains("/v1/rpc/btc, without a slash at the end"));
+        let after_key = said("/v1/rpc/btc/ptl_secret/");
+        assert!(after_key.contains("without the slash at the end"), "{after_key}");
+        assert!(!after_key.contains("secret"));
+        for path in ["/v1/rpc/btc/k/x", "/v1/rpc/btc/k//", "/v1/rpc/nope/k/", "/v1/rpc/"] {
+            assert_eq!(said(path), "", "{path}");
         }
     }
 }

@@ -145,6 +145,22 @@ async fn settled(rig: &Rig, target: &str, status: u16) {
     panic!("{target} does not become {status}");
 }
 
+/// Waits until a chain is refused in these words; a change is in force within a second.
+async fn says(rig: &Rig, words: &str) {
+    let mut last = None;
+    for _ in 0..200 {
+        let answer = rig.get(BLOCK).await;
+        refused(&answer, 403, "CHAIN_NOT_IN_PLAN");
+        let text = json(&answer)["error"]["message"].as_str().unwrap().to_owned();
+        if text == words {
+            return;
+        }
+        last = Some(text);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{last:?} does not become {words}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn chains_outside_the_plan_or_the_key_are_refused() {
     let config = PlanConfig {
@@ -165,6 +181,13 @@ async fn chains_outside_the_plan_or_the_key_are_refused() {
     let options = KeyOptions { scopes, ..KeyOptions::default() };
     let scoped = Plan { options, ..Plan::of(&["btc"]) }.start().await;
     refused(&scoped.get(BLOCK).await, 403, "CHAIN_NOT_IN_PLAN");
+    // What stands in the way is named: the plan, the key, no plan, a plan that is no more.
+    says(&narrow, "the plan does not include this chain").await;
+    says(&scoped, "the API key is not for this chain, which the plan includes").await;
+    scoped.meter.set_plans(Plans::default());
+    says(&scoped, "the account's plan is not offered any more").await;
+    narrow.admin.set_plans("tester", None, Some("none")).unwrap();
+    says(&narrow, "the account has no plan for the explorer").await;
     assert_eq!((narrow.units_today(), scoped.units_today()), ((0, 0), (0, 0)));
 }
 
@@ -455,6 +478,8 @@ async fn counters_tell_nothing_of_what_was_asked() {
         r#"portolan_explorer_requests_total{chain="btc",endpoint="address"} 1"#,
         r#"portolan_explorer_requests_total{chain="btc",endpoint="search"} 1"#,
         r#"portolan_explorer_requests_total{chain="eth",endpoint="status"} 0"#,
+        // Charged, like any other answer that there is nothing.
+        r#"portolan_explorer_requests_total{chain="-",endpoint="status"} 1"#,
         r#"portolan_explorer_requests_total{chain="eth",endpoint="address_utxo"} 1"#,
         r#"portolan_explorer_refusals_total{reason="NOT_FOUND"} 1"#,
         r#"portolan_explorer_refusals_total{reason="INVALID_API_KEY"} 1"#,
