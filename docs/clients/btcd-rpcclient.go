@@ -9,10 +9,11 @@ import (
 )
 
 func main() {
-	// It sets no header, so the key stands in the path.
+	// It writes the scheme itself and takes what follows as it is, the path with it.
 	host := strings.TrimPrefix(os.Getenv("URL"), "http://")
 	node, err := rpcclient.New(&rpcclient.ConnConfig{
-		Host:         host + "/v1/rpc/btc/" + os.Getenv("KEY"),
+		Host:         host + "/v1/rpc/btc",
+		ExtraHeaders: map[string]string{"X-API-Key": os.Getenv("KEY")},
 		User:         "none",
 		Pass:         "none",
 		HTTPPostMode: true,
