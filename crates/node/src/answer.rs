@@ -13,7 +13,7 @@ use http::StatusCode;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::flow::Flow;
-use crate::{Cause, NodeError};
+use crate::{Cause, NodeError, bounds};
 
 /// What a node answered.
 #[derive(Debug)]
@@ -65,17 +65,37 @@ impl AnswerBody {
     ///
     /// # Errors
     /// Those of the body; `TooLarge` past `limit` bytes.
-    pub async fn collect(mut self, limit: u64) -> Result<Bytes, NodeError> {
+    pub async fn collect(self, limit: u64) -> Result<Bytes, NodeError> {
+        self.read_whole(limit, u64::MAX).await
+    }
+
+    /// The same, with room in the process for an answer that is not small (see [`bounds`]).
+    pub(crate) async fn collect_bounded(self, limit: u64) -> Result<Bytes, NodeError> {
+        self.read_whole(limit, bounds::SMALL).await
+    }
+
+    /// Reads at most `limit` bytes; past `small` of them it waits for room.
+    async fn read_whole(mut self, limit: u64, small: u64) -> Result<Bytes, NodeError> {
+        let too_large = || NodeError::answered(Cause::TooLarge);
+        if self.size_hint().exact().is_some_and(|owed| owed > limit) {
+            return Err(too_large());
+        }
         let mut first = Bytes::new();
         let mut all = Vec::new();
         let mut length = 0;
+        let mut room = None;
         loop {
             let next = std::future::poll_fn(|cx| Pin::new(&mut self).poll_frame(cx)).await;
             let Some(frame) = next else { break };
             let Ok(data) = frame?.into_data() else { continue };
             length += data.len() as u64;
             if length > limit {
-                return Err(NodeError::answered(Cause::TooLarge));
+                return Err(too_large());
+            }
+            let owed = self.size_hint().exact();
+            if room.is_none() && length.saturating_add(owed.unwrap_or_default()) > small {
+                let most = owed.map_or(limit, |owed| length.saturating_add(owed));
+                room = Some(bounds::room(most).await);
             }
             if first.is_empty() {
                 first = data;
@@ -83,8 +103,7 @@ impl AnswerBody {
             }
             if all.is_empty() {
                 // Where the length is known, nothing is moved when more comes.
-                let owed = self.size_hint().exact().unwrap_or_default();
-                all.reserve(length.saturating_add(owed).min(limit) as usize);
+                all.reserve(length.saturating_add(owed.unwrap_or_default()).min(limit) as usize);
                 all.extend_from_slice(&first);
             }
             all.extend_from_slice(&data);

@@ -16,9 +16,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::attempt::Query;
+use crate::bounds;
 use crate::ids::{CallId, Ids};
 use crate::node::{Node, Route};
-use crate::{CallError, Cause, NodeError, RpcError, Sent, Weight, says};
+use crate::{AnswerBody, CallError, Cause, NodeError, RpcError, Sent, Weight, says};
 
 /// Calls of a split batch that are under way at once.
 const AT_ONCE: usize = 4;
@@ -97,7 +98,8 @@ impl Node {
         }
         body.push(']');
         let ids = Ids::Batch(ids.into());
-        let (status, answer) = self.ask(Route::Rpc, body.into(), ids, weight).await?;
+        let bound = bounds::of_batch(self.chain(), calls);
+        let (status, answer) = self.ask(Route::Rpc, body.into(), ids, weight, bound).await?;
         results(status, &answer, first, calls.len())
     }
 
@@ -139,7 +141,8 @@ impl Node {
         weight: Weight,
     ) -> Result<(StatusCode, Bytes), CallError> {
         let (body, ids) = self.envelope(method, params);
-        self.ask(Route::Rpc, body, ids, weight).await
+        let bound = bounds::of_call(self.chain(), method, params);
+        self.ask(Route::Rpc, body, ids, weight, bound).await
     }
 
     /// Posts `body`, a JSON object, to a plain path of the node and gives the answer's body
@@ -153,7 +156,8 @@ impl Node {
         body: impl Into<Bytes>,
         weight: Weight,
     ) -> Result<Bytes, CallError> {
-        match self.ask(Route::Path(path), body.into(), Ids::None, weight).await? {
+        let bound = bounds::of_path(self.chain(), path);
+        match self.ask(Route::Path(path), body.into(), Ids::None, weight, bound).await? {
             (StatusCode::OK, answer) => Ok(answer),
             (status, _) => Err(CallError::Shape { status }),
         }
@@ -207,12 +211,14 @@ impl Node {
         }
     }
 
+    /// Posts a body and gives status and body of the answer, which is at most `bound` bytes.
     pub(crate) async fn ask(
         self: &Arc<Node>,
         route: Route<'_>,
         body: Bytes,
         ids: Ids,
         weight: Weight,
+        bound: u64,
     ) -> Result<(StatusCode, Bytes), CallError> {
         let mut lease = self.lease(0, weight).await?;
         if route == Route::Rpc
@@ -229,9 +235,14 @@ impl Node {
             }
         }
         let answer = self.send(lease, route, body, ids).await?;
-        let whole = answer.body.collect(self.flow_limits.response).await?;
+        let whole = self.whole(answer.body, bound).await?;
         self.credit();
         Ok((answer.status, whole))
+    }
+
+    /// The whole of an answer to a call of ours, of at most `bound` bytes.
+    pub(crate) async fn whole(&self, body: AnswerBody, bound: u64) -> Result<Bytes, NodeError> {
+        body.collect_bounded(bound.min(self.flow_limits.response)).await
     }
 
     pub(crate) fn envelope(&self, method: &str, params: &str) -> (Bytes, Ids) {

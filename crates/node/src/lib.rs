@@ -10,6 +10,7 @@ mod address;
 mod answer;
 mod answer_head;
 mod attempt;
+mod bounds;
 mod call;
 mod choice;
 mod complaints;

@@ -77,7 +77,8 @@ impl Node {
     }
 
     /// The outputs that a block spends, as `chain::utxo::SpentOutputs` reads them, where the node
-    /// has the route (Bitcoin Core from 30.0 on) and the block's undo data.
+    /// has the route (Bitcoin Core from 30.0 on) and the block's undo data, and they are not too
+    /// many bytes.
     ///
     /// # Errors
     /// Those of [`get`](Node::get); that the node has not got them is none.
@@ -87,7 +88,11 @@ impl Node {
     ) -> Result<Option<Bytes>, CallError> {
         let path = rest_path("spenttxouts", hash)?;
         match self.may_have_rest() {
-            true => self.routes.spent_outputs.get(self, &path).await,
+            true => match self.routes.spent_outputs.get(self, &path).await {
+                // Scripts of any length may be spent; they can be looked up one by one.
+                Err(CallError::Node(NodeError { cause: Cause::TooLarge, .. })) => Ok(None),
+                outcome => outcome,
+            },
             false => Ok(None),
         }
     }

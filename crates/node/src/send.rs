@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::StatusCode;
 
 use crate::attempt::Query;
+use crate::bounds;
 use crate::gate::{Lease, Weight};
 use crate::ids::Ids;
 use crate::node::{Node, Route};
@@ -64,7 +65,7 @@ impl Node {
                 return Err(error.into());
             }
         };
-        let whole = answer.body.collect(self.flow_limits.response).await?;
+        let whole = self.whole(answer.body, bounds::of_path(self.chain(), path)).await?;
         self.credit();
         Ok((answer.status, whole))
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::StatusCode;
 
+use crate::bounds;
 use crate::epee::{BadStorage, Kind, Reader, Writer};
 use crate::ids::Ids;
 use crate::node::{Node, Route};
@@ -62,7 +63,8 @@ impl Node {
         request.bool("prune", false);
         request.u64("start_height", start_height);
         let body = Bytes::from(request.finish());
-        match self.ask(Route::Path(PATH), body, Ids::None, Weight::Internal).await? {
+        let bound = bounds::of_path(self.chain(), PATH);
+        match self.ask(Route::Path(PATH), body, Ids::None, Weight::Internal, bound).await? {
             (status @ StatusCode::OK, answer) => {
                 let shape = |BadStorage| CallError::Shape { status };
                 let (span, said) = read(&answer).map_err(shape)?;

@@ -28,7 +28,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use super::stream::{Progress, Stream};
 use crate::node::{Node, Route};
-use crate::{Cause, NodeError, attempt, zmq};
+use crate::{Cause, NodeError, attempt, bounds, zmq};
 
 /// Where dcrd takes websockets (internal/rpcserver/rpcserver.go, `route`).
 const PATH: &str = "/ws";
@@ -79,7 +79,7 @@ impl Node {
             return Ok(Upgrade::Refused);
         };
         let (stream, early) = (parts.io.into_inner(), parts.read_buf.to_vec());
-        let limit = usize::try_from(self.flow_limits.response).ok();
+        let limit = usize::try_from(self.flow_limits.response.min(bounds::LINE)).ok();
         let config = WebSocketConfig::default().max_message_size(limit).max_frame_size(limit);
         let open =
             WebSocketStream::from_partially_read(stream, early, Role::Client, Some(config)).await;

@@ -6,6 +6,7 @@
 
 mod answers;
 mod batches;
+mod bounds;
 mod choice;
 mod connections;
 mod credentials;
