@@ -65,6 +65,11 @@ impl Connections {
         }
     }
 
+    /// Whether it is asked over TLS.
+    pub(crate) fn speaks_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
     /// Where the node listens.
     pub(crate) fn address(&self) -> &Address {
         &self.address

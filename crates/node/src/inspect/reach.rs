@@ -22,6 +22,9 @@ pub(super) async fn without_answer(node: &Arc<Node>, error: &CallError) -> Vec<S
         advice.push(refused(node, refusal).await);
     } else if node.state().verdict == Verdict::Refused {
         advice.push(refused(node, Refusal::HungUp).await);
+        if !node.connections.speaks_tls() {
+            advice.push("or it speaks TLS: then write https:// in url".to_owned());
+        }
     } else {
         advice.extend(unreachable(node, failed));
     }
@@ -73,7 +76,16 @@ async fn address(node: &Arc<Node>) -> &'static str {
 
 fn unreachable(node: &Node, failed: &NodeError) -> Vec<String> {
     let dialect = node.chain().dialect;
+    let hung_up = failed.cause == Cause::Broken && !failed.got_bytes;
     let mut advice = match failed.cause {
+        // As OpenSSL does where it hears no TLS.
+        _ if hung_up && !node.connections.speaks_tls() => {
+            vec![
+                "it hung up without a byte: does it speak TLS? Then write https:// in url. Or is this \
+                 the port of its peers, and not that of its RPC?"
+                    .to_owned(),
+            ]
+        }
         Cause::Connect | Cause::TimedOutFirstByte | Cause::TimedOutWhole => {
             vec![format!("is it running and may this machine reach it? {}", listening(dialect))]
         }

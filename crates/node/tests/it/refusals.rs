@@ -175,6 +175,24 @@ async fn tls_where_none_is_spoken_and_the_other_way_are_told() {
     assert_eq!(state.word(), "unreachable", "{:?}", state.note);
     assert!(found.advice[0].contains("https://"), "{:?}", found.advice);
 
+    // An alert of TLS; and OpenSSL, which hangs up without a byte.
+    let alert = Scripted::start(|mut peer| async move {
+        peer.hear().await;
+        peer.say([0x15, 3, 3, 0, 2, 2, 40]).await;
+        peer.close().await;
+    })
+    .await;
+    let mute = Scripted::start(|mut peer| async move {
+        peer.hear().await;
+        peer.close().await;
+    })
+    .await;
+    for (server, slug) in [(&alert, "btc"), (&mute, "btc"), (&alert, "zec"), (&mute, "zec")] {
+        let (.., found, _pool) = met(slug, "regtest", NodeConfig::new(server.url())).await;
+        let names_tls = found.advice.iter().any(|advice| advice.contains("https://"));
+        assert!(names_tls, "{slug}: {:?}", found.advice);
+    }
+
     let plain = Scripted::answering(bitcoind).await;
     // A node that reads no handshake answers with words, or hangs up.
     let rude = Scripted::start(|mut peer| async move {
