@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use crate::complaints::Complaints;
 use crate::config::Ejection;
+use crate::state_lines::StateLines;
 
 const NO_HEIGHT: u64 = u64::MAX;
 
@@ -63,8 +64,6 @@ pub(crate) struct Health {
     call_failures: AtomicU32,
     probe_failures: AtomicU32,
     ejected: AtomicBool,
-    /// It was ejected since somebody asked, be it by calls between two probes.
-    newly_ejected: AtomicBool,
     /// Milliseconds since `born`.
     ejected_until_ms: AtomicU64,
     /// Ejections in a row, which the time out grows with.
@@ -74,6 +73,8 @@ pub(crate) struct Health {
     facts: Mutex<Arc<Facts>>,
     /// Calls that failed, for the log.
     pub(crate) complaints: Complaints,
+    /// Changes of its state, for the log.
+    pub(crate) state_lines: StateLines,
     pub(crate) probed: watch::Sender<bool>,
 }
 
@@ -89,12 +90,12 @@ impl Health {
             call_failures: AtomicU32::new(0),
             probe_failures: AtomicU32::new(0),
             ejected: AtomicBool::new(false),
-            newly_ejected: AtomicBool::new(false),
             ejected_until_ms: AtomicU64::new(0),
             ejections: AtomicU32::new(0),
             probing: AtomicBool::new(false),
             facts: Mutex::default(),
             complaints: Complaints::default(),
+            state_lines: StateLines::default(),
             probed: watch::Sender::new(false),
         })
     }
@@ -207,12 +208,6 @@ impl Health {
         let doubled = self.ejection.first.saturating_mul(1 << earlier.min(16));
         self.ejected_until_ms.store(now + doubled.min(longest).as_millis() as u64, Relaxed);
         self.ejected.store(true, Relaxed);
-        self.newly_ejected.store(true, Relaxed);
-    }
-
-    /// Whether the node was ejected since this was asked last.
-    pub(crate) fn take_newly_ejected(&self) -> bool {
-        self.newly_ejected.swap(false, Relaxed)
     }
 
     fn come_back(&self) {
@@ -253,11 +248,8 @@ mod tests {
             health.call_answered();
         }
         assert!(!health.is_ejected());
-        assert!(!health.take_newly_ejected());
         (0..3).for_each(|_| health.call_failed());
         assert!(health.is_ejected());
-        assert!(health.take_newly_ejected());
-        assert!(!health.take_newly_ejected(), "it is told once");
     }
 
     #[test]

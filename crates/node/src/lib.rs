@@ -41,6 +41,7 @@ mod secret;
 mod send;
 mod spans;
 mod state;
+mod state_lines;
 mod stream;
 mod tls;
 mod websocket;

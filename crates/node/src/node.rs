@@ -175,13 +175,11 @@ impl Node {
     pub(crate) fn tell_complaints(&self, now: Instant) {
         if let Some(line) = self.health.complaints.due(now) {
             let (chain, node) = (self.chain.slug, self.host());
-            tracing::warn!(
-                chain,
-                node,
-                calls = line.calls,
-                "calls to a node failed: {}",
-                line.last
-            );
+            let (calls, last) = (line.calls, line.last);
+            match line.is_warning {
+                true => tracing::warn!(chain, node, calls, "calls to a node failed: {last}"),
+                false => tracing::info!(chain, node, calls, "calls to a node failed: {last}"),
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 //! genesis of another chain always does.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chain::Dialect;
 
@@ -27,6 +27,7 @@ const IDENTITY_EVERY: u32 = 15;
 const IN_WARMUP: i64 = -28;
 /// `CORE_RPC_ERROR_CODE_CORE_BUSY` of monerod, `src/rpc/core_rpc_server_error_codes.h`.
 const CORE_BUSY: i64 = -9;
+const CHANGED: &str = "a node changed its state";
 /// Longest text of a node that is kept, in characters.
 const LONGEST_NOTE: usize = 400;
 
@@ -51,11 +52,8 @@ pub(crate) async fn keep_probing(node: Arc<Node>, interval: Duration) {
 /// # Errors
 /// There was no answer.
 pub(crate) async fn probe(node: &Arc<Node>, ask_identity: bool) -> Result<bool, CallError> {
-    let state = node.state();
-    let before = state.word();
-    if node.health.take_newly_ejected() && before == "ejected" {
-        tell_of_change(node, &state);
-    }
+    // Calls between two probes may have ejected it.
+    tell_of_change(node, &node.state());
     let known = match look(node, ask_identity).await {
         Ok((sight, identity)) => Ok(note_sight(&node.health, sight, identity, ask_identity)),
         Err(error) => {
@@ -63,22 +61,24 @@ pub(crate) async fn probe(node: &Arc<Node>, ask_identity: bool) -> Result<bool, 
             Err(error)
         }
     };
-    let state = node.state();
-    if state.word() != before {
-        node.health.take_newly_ejected();
-        tell_of_change(node, &state);
-    }
+    tell_of_change(node, &node.state());
     node.health.probed.send_replace(true);
     known
 }
 
-/// An outage is a warning, so is every state that calls cannot go on in.
+/// Tells of a state that was not told yet. An outage is a warning, so is every state that calls
+/// cannot go on in, unless the log was warned of the node less than a minute ago.
 fn tell_of_change(node: &Node, state: &NodeState) {
-    let (chain, host, word) = (node.chain().slug, node.host(), state.word());
+    let (chain, host, word, now) = (node.chain().slug, node.host(), state.word(), Instant::now());
+    let Some(changes) = node.health.state_lines.due(word, now) else { return };
+    let changes = (changes > 1).then_some(changes);
     let note = state.note.as_deref();
-    match state.is_trouble() {
-        true => tracing::warn!(chain, node = host, state = word, note, "a node changed its state"),
-        false => tracing::info!(chain, node = host, state = word, note, "a node changed its state"),
+    match state.is_outage() || state.is_trouble() && !node.health.complaints.warned_lately(now) {
+        true => {
+            node.health.complaints.note_warning(now);
+            tracing::warn!(chain, node = host, state = word, changes, note, "{CHANGED}");
+        }
+        false => tracing::info!(chain, node = host, state = word, changes, note, "{CHANGED}"),
     }
 }
 

@@ -63,6 +63,11 @@ impl NodeState {
         !matches!(self.word(), "ready" | "syncing")
     }
 
+    /// Whether it does not serve us at all, which is a warning whatever the log was told before.
+    pub(crate) fn is_outage(&self) -> bool {
+        matches!(self.word(), "unreachable" | "refused" | "wrong chain")
+    }
+
     /// Whether calls may go to it.
     pub fn usable(&self) -> bool {
         matches!(self.verdict, Verdict::Unprobed | Verdict::Ready)
