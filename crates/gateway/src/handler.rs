@@ -202,7 +202,7 @@ impl<'a> Handler<'a> {
         }
         let name = unescape(envelope.method);
         let method = self.service.offered.find(&name).ok_or_else(|| self.no_method(&name))?;
-        self.caller.may_call(method.name)?;
+        self.caller.may_call(method.name).map_err(|denial| self.no_right(&name, denial))?;
         if let Some(guard) = method.guard {
             self.ranges().check(guard, envelope.params)?;
         }
@@ -214,6 +214,16 @@ impl<'a> Handler<'a> {
         let alike = |offered: &&chain::Method| offered.name.eq_ignore_ascii_case(name.trim());
         let near = self.service.offered.iter().find(alike).map(|offered| offered.name);
         Refusal::no_method(self.service.chain.dialect, name, near)
+    }
+
+    /// A method outside the key's scope, in the words that libraries of the chain look for
+    /// (decision G4).
+    #[cold]
+    fn no_right(&self, name: &str, denial: Denial) -> Refusal {
+        match self.service.chain.dialect {
+            dialect @ chain::Dialect::Geth => Refusal::no_method(dialect, name, None),
+            _ => denial.into(),
+        }
     }
 
     fn ranges(&self) -> Ranges {

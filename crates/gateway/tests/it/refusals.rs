@@ -365,6 +365,14 @@ async fn method_of_eth_is_refused_in_the_words_of_its_nodes() {
         let batch = rig.ask("eth", &format!("[{call}]")).await;
         assert!(batch.status == 200 && batch.text().contains(text), "{}", batch.text());
     }
+    // Also where it is the key's scope that lacks it.
+    let scopes = Scopes { methods: vec!["eth_chainId".into()], ..Scopes::default() };
+    let narrow =
+        rig.admin.add_key("tester", KeyOptions { scopes, ..KeyOptions::default() }).unwrap();
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}"#;
+    let answer = rig.ask_with("eth", &[("X-API-Key", narrow.key.reveal())], call).await;
+    refused(&answer, 403, "METHOD_NOT_ALLOWED");
+    assert_eq!(text_of(&answer), "the method eth_blockNumber does not exist/is not available");
 }
 
 #[tokio::test(flavor = "multi_thread")]
