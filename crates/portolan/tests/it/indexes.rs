@@ -4,7 +4,7 @@ use replay::{Phase, Replay, ReplayOptions};
 use serde_json::{Value, json};
 
 use crate::program::stage::{BLOCKS, Stage};
-use crate::program::{Folder, ask, wait};
+use crate::program::{Folder, ask, http, wait};
 
 /// What `info` and `verify` say of an index that is whole.
 fn is_whole(stage: &Stage) {
@@ -63,6 +63,35 @@ fn a_rebuilt_index_takes_its_place_at_once_or_at_the_next_start() {
     drop(stage.serve());
     assert!(!stage.folder.path().join("data/btc.new").exists());
     is_whole(&stage);
+}
+
+#[test]
+fn a_first_load_has_its_rows_until_it_is_done() {
+    // As many as are loaded in bulk; one of them cannot be read, so that the load waits for it.
+    let stage = Stage::of(520);
+    stage.node.spoil(&[300]);
+    let mut serving = stage.folder.start(&["serve"]);
+    let metrics = serving.address("metrics and health listen");
+    let page = || http(metrics, "GET", "/metrics", "", "").map(|answer| answer.body);
+    let page = wait("the rows of a first load", || {
+        page().filter(|text| text.contains(r#"load_target_height{chain="btc"} 520"#))
+    });
+    let number = |row: &str| -> u64 {
+        let row = format!("portolan_index_{row}{{chain=\"btc\"}} ");
+        let mut lines = page.lines().filter_map(|line| line.strip_prefix(&row));
+        lines.next().unwrap_or_else(|| panic!("{row}: {page}")).parse().unwrap()
+    };
+    assert_eq!((number("load_target_height"), number("in_sync")), (520, 0));
+    assert!(number("height") < 300 && number("load_blocks_per_second") < 1_000_000, "{page}");
+    stage.node.spoil(&[]);
+    wait("the end of the first load", || {
+        let text = http(metrics, "GET", "/metrics", "", "")?.body;
+        (text.contains(r#"portolan_index_in_sync{chain="btc"} 1"#)
+            && !text.contains("portolan_index_load_"))
+        .then_some(())
+    });
+    serving.signal("TERM");
+    serving.wait();
 }
 
 /// Every block of a node of rings is read again, and what it has otherwise is told.

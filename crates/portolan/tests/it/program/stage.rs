@@ -18,10 +18,15 @@ pub struct Stage {
 
 impl Stage {
     pub fn new() -> Stage {
+        Stage::of(BLOCKS)
+    }
+
+    /// Of so many blocks.
+    pub fn of(blocks: u32) -> Stage {
         let runtime = Runtime::new().unwrap();
         let node = runtime.block_on(StubNode::start("btc", StubOptions::default())).unwrap();
         let mut forge = Forge::new(chain::find("btc").unwrap());
-        for _ in 0..BLOCKS {
+        for _ in 0..blocks {
             node.extend(&forge.mine(50, &key_hash_script(1), &[])).unwrap();
         }
         let folder = Folder::with(&config(&node, "regtest", ""));
