@@ -162,8 +162,8 @@ impl Engine {
             if ledger.open_days.is_open(day) {
                 continue;
             }
-            // The store has every row then.
-            ledger.record(&*self.store, now)?;
+            // The store has every row then, but for those that it has no room for.
+            ledger.record_or_keep(&*self.store, now)?;
             let (first, next) = (first_day_of_month(month), first_day_of_month(month + 1));
             let days = ledger.totals(&*self.store, day * 24..(day + 1) * 24)?;
             let months = ledger.totals(&*self.store, first * 24..next * 24)?;

@@ -87,8 +87,9 @@ impl Ledger {
             recorded: Mutex::default(),
             _lock: lock,
         };
-        ledger.record(store, now)?;
-        let last_day = store.last_hour(service)?.map(|hour| hour / 24);
+        ledger.record_or_keep(store, now)?;
+        let last = store.last_hour(service)?.max(ledger.last_live_hour());
+        let last_day = last.map(|hour| hour / 24);
         ledger.open_days = OpenDays::new(last_day);
         Ok(ledger)
     }
@@ -116,7 +117,54 @@ impl Ledger {
     ) -> Result<Vec<Total>, StoreError> {
         match store.lender().filter(|_| self.lessee.is_some()) {
             Some(lender) => lender.own_totals(self.service, self.file.replica(), hours),
-            None => store.totals(self.service, hours),
+            None => {
+                let mut totals = store.totals(self.service, hours.clone())?;
+                self.add_unrecorded(store, &hours, &mut totals)?;
+                Ok(totals)
+            }
+        }
+    }
+
+    /// Adds to sums of the store what it has no room for.
+    fn add_unrecorded(
+        &self,
+        store: &dyn Store,
+        hours: &Range<u32>,
+        totals: &mut Vec<Total>,
+    ) -> Result<(), StoreError> {
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        let live = self.settled_rows(store, &mut recorded)?;
+        let waits = |(slot, row): &(u32, LiveRow)| {
+            hours.contains(&row.name.hour)
+                && recorded.get(slot).is_none_or(|past| past.units != row.units)
+        };
+        for (_, LiveRow { name, units, .. }) in live.into_iter().filter(waits) {
+            let known = store.recorded(self.service, self.file.replica(), name)?;
+            let more = units.saturating_sub(known);
+            let same = |total: &&mut Total| (total.account, total.key) == (name.account, name.key);
+            match totals.iter_mut().find(same) {
+                Some(total) => total.units = total.units.saturating_add(more),
+                None => totals.push(Total { account: name.account, key: name.key, units: more }),
+            }
+        }
+        Ok(())
+    }
+
+    /// The latest hour of the rows in the file.
+    fn last_live_hour(&self) -> Option<u32> {
+        self.places().slot_by_name.keys().map(|name| name.hour).max()
+    }
+
+    /// As [`Ledger::record`]; rows that the store has no room for stay in the file, and are no reason
+    /// not to serve.
+    pub(crate) fn record_or_keep(&self, store: &dyn Store, now: Now) -> Result<(), StoreError> {
+        match self.record(store, now) {
+            Err(error @ StoreError::Full(_)) => {
+                let file = self.file.path().display();
+                tracing::error!(%error, %file, "usage cannot be recorded; it is kept in its file");
+                Ok(())
+            }
+            recorded => recorded,
         }
     }
 

@@ -1,12 +1,12 @@
 //! The store in one SQLite file.
 //!
 //! The only place that knows SQL. One connection writes, one reads, so that a reader never waits
-//! for a disk; other processes may use the file at the same time. Invariant: a change and the
-//! raised version are one transaction, synced to disk before it returns, and the epoch is raised
-//! after that.
+//! for a disk; other processes may use the file at the same time. Where the disk is full a copy in
+//! memory is read until there is room (`full`). Invariant: a change and the raised version are one
+//! transaction, synced to disk before it returns, and the epoch is raised after that.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use crate::{OpenError, Replica, Service, Utc};
 
 mod error;
 mod fill;
+mod full;
 mod rows;
 mod schema;
 mod seal;
@@ -40,7 +41,9 @@ pub fn sqlite_version() -> &'static str {
 /// Accounts, keys and usage in a SQLite file.
 #[derive(Debug)]
 pub(crate) struct Sqlite {
-    writer: Mutex<Connection>,
+    path: PathBuf,
+    /// None while there is no room to write: the reader has a copy in memory then.
+    writer: Mutex<Option<Connection>>,
     reader: Mutex<Connection>,
     epoch: Epoch,
 }
@@ -51,23 +54,59 @@ impl Sqlite {
         // SQLite would make it readable to all; its side files take its mode.
         let path = folder.database();
         open_shared(&path)?;
-        let (writer, reader) = Sqlite::connections(&path)?;
+        let (writer, reader) = match Sqlite::connections(&path) {
+            Ok((writer, reader)) => (Some(writer), reader),
+            Err(StoreError::Full(why)) => {
+                let known = full::copy(&path).map_err(|_| StoreError::Full(why))?;
+                let store = path.display();
+                tracing::error!(
+                    %store,
+                    "the store's disk is full: what it holds is served from memory, and nothing is \
+                     written until there is room"
+                );
+                (None, known)
+            }
+            Err(error) => return Err(error.into()),
+        };
         let epoch = Epoch::open(&folder.epoch())?;
-        Ok(Sqlite { writer: Mutex::new(writer), reader: Mutex::new(reader), epoch })
+        Ok(Sqlite { path, writer: Mutex::new(writer), reader: Mutex::new(reader), epoch })
     }
 
     fn connections(path: &Path) -> Result<(Connection, Connection), StoreError> {
-        let mut writer = connect(path)?;
-        schema::prepare(&mut writer)?;
-        Ok((writer, connect(path)?))
+        let told = |error| told(error, path);
+        let mut writer = connect(path).map_err(told)?;
+        schema::prepare(&mut writer, path)?;
+        Ok((writer, connect(path).map_err(told)?))
+    }
+
+    /// Opens the file for writing where that was not possible before.
+    fn try_again(&self) -> Result<(), StoreError> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if writer.is_some() {
+            return Ok(());
+        }
+        let (opened, reader) = Sqlite::connections(&self.path)?;
+        *self.reader() = reader;
+        *writer = Some(opened);
+        tracing::info!(store = %self.path.display(), "there is room: the store is written again");
+        Ok(())
     }
 
     fn reader(&self) -> MutexGuard<'_, Connection> {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn writer(&self) -> MutexGuard<'_, Connection> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Writes, where there is room.
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.try_again()?;
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        match writer.as_mut() {
+            Some(writer) => work(writer),
+            None => Err(StoreError::Full("nothing can be written".to_owned())),
+        }
     }
 
     /// Runs a change of accounts or keys under a raised version.
@@ -75,21 +114,30 @@ impl Sqlite {
         &self,
         change: impl FnOnce(&Transaction<'_>, i64) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let mut writer = self.writer();
-        let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let version = transaction.query_row(
-            "UPDATE meta SET value = value + 1 WHERE name = 'version' RETURNING value",
-            [],
-            |row| row.get(0),
-        )?;
-        let changed = change(&transaction, version)?;
-        transaction.commit()?;
+        let told = |error| told(error, &self.path);
+        let changed = self.write(|writer| {
+            let transaction =
+                writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(told)?;
+            let raise = "UPDATE meta SET value = value + 1 WHERE name = 'version' RETURNING value";
+            let version = transaction.query_row(raise, [], |row| row.get(0)).map_err(told)?;
+            let changed = change(&transaction, version)?;
+            transaction.commit().map_err(told)?;
+            Ok(changed)
+        })?;
         self.epoch.raise();
         Ok(changed)
     }
 }
 
-fn connect(path: &Path) -> Result<Connection, StoreError> {
+/// An error of SQLite in the words of a store, which tell a full disk.
+fn told(error: rusqlite::Error, path: &Path) -> StoreError {
+    match full::is_full(&error, path) {
+        true => StoreError::Full(error.to_string()),
+        false => error.into(),
+    }
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -104,6 +152,8 @@ impl Store for Sqlite {
     }
 
     fn version(&self) -> Result<u64, StoreError> {
+        // It is looked at twice a second; that there is no room yet was said.
+        let _ = self.try_again();
         meta(&self.reader(), "version")
     }
 
@@ -231,7 +281,8 @@ impl Store for Sqlite {
         replica: Replica,
         rows: &[UsageRow],
     ) -> Result<(), StoreError> {
-        usage::record(&mut self.writer(), service, replica, rows)
+        let record = |writer: &mut Connection| usage::record(writer, service, replica, rows);
+        self.write(|writer| record(writer).map_err(|error| told(error, &self.path)))
     }
 
     fn recorded(
@@ -260,9 +311,10 @@ impl Store for Sqlite {
     }
 
     fn fill(&self, head: &Head, pages: Pages<'_>) -> Result<(), StoreError> {
-        let mut writer = self.writer();
-        let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        fill::fill(transaction, head, pages)?;
+        self.write(|writer| {
+            let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            fill::fill(transaction, head, pages)
+        })?;
         self.epoch.raise();
         Ok(())
     }

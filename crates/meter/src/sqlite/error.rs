@@ -8,6 +8,7 @@ impl From<rusqlite::Error> for StoreError {
             Some(rusqlite::ErrorCode::NotADatabase) => {
                 StoreError::Foreign("it is no SQLite file".to_owned())
             }
+            Some(rusqlite::ErrorCode::DiskFull) => StoreError::Full(error.to_string()),
             _ if is_damage(&error) => StoreError::Damaged(error.to_string()),
             _ => StoreError::Failed(error.to_string()),
         }

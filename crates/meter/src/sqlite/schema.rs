@@ -6,9 +6,11 @@
 //! another program or a newer version made is left as it is, and one of an older version is brought
 //! up step by step in one transaction.
 
+use std::path::Path;
+
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use super::seal;
+use super::{seal, told};
 use crate::store::StoreError;
 
 /// What leads from one schema to the next.
@@ -21,9 +23,11 @@ const SCHEMA: i64 = 1 + STEPS.len() as i64;
 const APPLICATION: i64 = 0x5054_4c4e;
 
 /// Makes the tables in an empty file, or checks that they are ours.
-pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
+pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let told = |error| told(error, path);
     // Under the write lock: two processes may open a new store at once.
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(told)?;
     let application: i64 = transaction.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     let tables: i64 =
         transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
@@ -38,10 +42,19 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
         (APPLICATION, _) => bring_up(&transaction, found_schema(&transaction)?)?,
         _ => return Err(StoreError::Foreign("it holds another program's tables".to_owned())),
     }
-    transaction.commit()?;
+    transaction.commit().map_err(told)?;
     // Outside a transaction, and kept in the file from then on.
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "journal_mode", "WAL").map_err(told)?;
     Ok(())
+}
+
+/// Refuses a file whose tables cannot be used as they are.
+pub(super) fn must_be_ours(connection: &Connection) -> Result<(), StoreError> {
+    let application: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    match application == APPLICATION && found_schema(connection)? == SCHEMA {
+        true => Ok(()),
+        false => Err(StoreError::Foreign("its tables are still to be made".to_owned())),
+    }
 }
 
 /// The schema of a file of ours.

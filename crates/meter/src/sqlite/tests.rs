@@ -129,7 +129,7 @@ fn a_damaged_row_is_told_and_not_sealed_anew() {
     let account = store.add_account(&new_account("one")).unwrap();
     let key = store.add_key(&new_key(account.id)).unwrap();
     let flip = "UPDATE keys SET revoked = 1; UPDATE accounts SET gateway_plan = 'Gree'";
-    store.writer().execute_batch(flip).unwrap();
+    store.write(|writer| Ok(writer.execute_batch(flip)?)).unwrap();
     let all = store.changes_after(0).unwrap();
     assert_eq!((all.accounts.len(), all.keys.len()), (0, 0));
     assert_eq!(all.damaged, ["row 1 of accounts", "row 1 of keys"]);

@@ -16,7 +16,7 @@ pub(super) fn record(
     service: Service,
     replica: Replica,
     rows: &[UsageRow],
-) -> Result<(), StoreError> {
+) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     {
         let mut upsert = transaction.prepare_cached(
@@ -36,7 +36,7 @@ pub(super) fn record(
             ])?;
         }
     }
-    Ok(transaction.commit()?)
+    transaction.commit()
 }
 
 /// Units of one row, 0 if it is not there.

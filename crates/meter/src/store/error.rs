@@ -22,6 +22,9 @@ pub enum StoreError {
     /// Its file is damaged, and how it shows.
     #[error("the store's database is damaged ({0}): stop, and restore it from a backup")]
     Damaged(String),
+    /// Its disk has no room.
+    #[error("the store's disk is full ({0}): make room")]
+    Full(String),
     /// Another process counts the service, and not beside this one.
     #[error(
         "{service} is counted for this store by {by}, beside which this process may not: it has a \

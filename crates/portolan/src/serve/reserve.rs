@@ -1,7 +1,7 @@
 //! Room on the store's disk that is kept for a start while that disk is full.
 //!
-//! The database needs a little room to be opened at all, and rows of usage that a former process
-//! left are recorded before anything is served. Leaves what is done with the room to the store.
+//! Indexes need a little room to be opened, and rows of usage that a former process left are recorded
+//! in it. Where there is none left the store is served as it is known; that is the meter's own affair.
 //! Invariant: the reserve is made only where there is plenty, and given up only where there is none.
 
 use std::fs::{self, OpenOptions};

@@ -214,8 +214,8 @@ impl Server {
     }
 }
 
-/// Opens the store of accounts, keys and usage; where its disk is full, in the room that was kept for
-/// that.
+/// Opens the store of accounts, keys and usage; where its disk is full, with the room that was kept
+/// for that.
 async fn open_meter(config: &Config, services: &Services) -> Result<Arc<Meter>, Failure> {
     let (store, plans) = (config.store.clone(), config.plans());
     let dir = store.dir.clone();
@@ -223,18 +223,13 @@ async fn open_meter(config: &Config, services: &Services) -> Result<Arc<Meter>, 
     let metered = metered.into_iter().filter(|(who, _)| services.has(*who));
     let metered: Vec<Service> = metered.map(|(_, service)| service).collect();
     let open = move || {
-        let open = || Meter::over(store.open_to_serve()?, &metered, plans.clone(), Clock::system());
-        match open() {
-            Err(error) if reserve::give_up(&dir) => {
-                let store = dir.display();
-                tracing::error!(%store, "the store's disk is full ({error}); make room");
-                open()
-            }
-            opened => {
-                reserve::make(&dir);
-                opened
-            }
+        if reserve::give_up(&dir) {
+            let store = dir.display();
+            tracing::error!(%store, "the store's disk is full; make room");
         }
+        let opened = Meter::over(store.open_to_serve()?, &metered, plans, Clock::system());
+        reserve::make(&dir);
+        opened
     };
     Ok(tokio::task::spawn_blocking(open).await??)
 }

@@ -1,6 +1,7 @@
 //! A start while the store's disk is full: what is known is served.
 
-use std::process::Command;
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
 
 use crate::program::stage::{BLOCKS, Stage};
 use crate::program::{call, wait};
@@ -96,4 +97,137 @@ fn a_start_on_a_full_disk_serves_what_is_known() {
     std::fs::write(stage.folder.path().join("end"), "").unwrap();
     let ended = wait("the end", || script.try_wait().unwrap());
     assert!(ended.success(), "{ended}: {}", lines_of(&stage, "second", ""));
+}
+
+/// Carries out the lines that it is given, one after another, and notes how each ended.
+const LINES: &str = r#"
+mount -t tmpfs -o size=40m none data || exit 77
+line=0
+while read -r words; do eval "$words"; echo $? >ended.new; mv ended.new ended.$line; line=$((line+1)); done
+"#;
+
+/// A shell on a small disk of its own, in the folder `data` of a stage.
+struct Shell {
+    stage: Stage,
+    shell: Child,
+    lines: u32,
+}
+
+impl Shell {
+    /// None where no disk can be had.
+    fn on_a_small_disk() -> Option<Shell> {
+        let stage = Stage::new();
+        std::fs::remove_dir_all(stage.folder.path().join("data")).unwrap();
+        std::fs::create_dir(stage.folder.path().join("data")).unwrap();
+        let mut command = Command::new("unshare");
+        command.args(["-rm", "bash", "-c", LINES]).current_dir(stage.folder.path());
+        command.env("PROGRAM", env!("CARGO_BIN_EXE_portolan")).stdin(Stdio::piped());
+        command.env("PORTOLAN__EXPLORER__LISTEN", "127.0.0.1:0");
+        let shell = command.spawn().ok()?;
+        let mut shell = Shell { stage, shell, lines: 0 };
+        match shell.says("true") {
+            Some(0) => Some(shell),
+            _ => None,
+        }
+    }
+
+    /// The exit code of a line; None if the shell has ended.
+    fn says(&mut self, line: &str) -> Option<i32> {
+        let ended = self.stage.folder.path().join(format!("ended.{}", self.lines));
+        self.lines += 1;
+        writeln!(self.shell.stdin.as_mut().unwrap(), "{line}").ok()?;
+        wait(line, || {
+            if self.shell.try_wait().unwrap().is_some() {
+                return Some(None);
+            }
+            std::fs::read_to_string(&ended).ok().map(|code| code.trim().parse().ok())
+        })
+    }
+
+    fn does(&mut self, line: &str) {
+        assert_eq!(self.says(line), Some(0), "{line}");
+    }
+
+    fn read(&self, file: &str) -> String {
+        std::fs::read_to_string(self.stage.folder.path().join(file)).unwrap()
+    }
+
+    /// Starts the gateway with a log of that name, and makes a call that is answered.
+    fn serve(&mut self, log: &str) -> std::net::SocketAddr {
+        self.does(&format!("\"$PROGRAM\" serve 2>{log} & sleep 0.2"));
+        let path = self.stage.folder.path().join(log);
+        let text = wait(&format!("the start that writes {log}"), || {
+            let text = std::fs::read_to_string(&path).ok()?;
+            assert!(!text.contains("portolan: "), "{text}");
+            text.contains("the explorer listens").then_some(text)
+        });
+        let gateway = address(&text, "the gateway listens");
+        self.call(gateway);
+        gateway
+    }
+
+    fn call(&self, gateway: std::net::SocketAddr) {
+        wait("an answer", || {
+            (call(gateway, "btc", &self.stage.key, TIP).status == 200).then_some(())
+        });
+    }
+
+    fn fill(&mut self) {
+        self.says("cat /dev/zero >data/fill$RANDOM 2>/dev/null").unwrap();
+    }
+
+    fn used(&mut self) -> u64 {
+        self.does("\"$PROGRAM\" usage shop --json >usage");
+        let usage: serde_json::Value = serde_json::from_str(&self.read("usage")).unwrap();
+        usage["gateway"]["today"].as_u64().unwrap()
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        // The program that it may have started ends with it: both have the same process group.
+        let _ = self.says("kill %% 2>/dev/null; wait");
+        drop(self.shell.stdin.take());
+        let _ = self.shell.wait();
+    }
+}
+
+/// The disk is too small for a reserve, is filled before each start, and the program ends in each of
+/// its ways.
+#[test]
+fn every_start_on_a_full_disk_serves_what_is_known() {
+    let Some(mut shell) = Shell::on_a_small_disk() else {
+        println!("skipped: no disk can be had here");
+        return;
+    };
+    shell.does("\"$PROGRAM\" account add shop >account && \"$PROGRAM\" key add shop --json >key");
+    let key: serde_json::Value = serde_json::from_str(&shell.read("key")).unwrap();
+    shell.stage.key = key["key"].as_str().unwrap().to_owned();
+    shell.serve("first");
+    shell.does("kill -TERM %% && wait %%");
+    for (log, end) in [("second", "TERM"), ("third", "KILL"), ("fourth", "TERM")] {
+        shell.fill();
+        shell.serve(log);
+        assert!(shell.read(log).contains("disk is full"), "{log}: {}", shell.read(log));
+        shell.does(&format!("kill -{end} %%; wait %%; true"));
+    }
+    shell.fill();
+    let gateway = shell.serve("fifth");
+    // What is known can be read beside it, what is new is refused with the reason.
+    shell.does("\"$PROGRAM\" account list --json >list");
+    assert!(shell.read("list").contains("\"shop\""));
+    assert_eq!(shell.says("\"$PROGRAM\" account add late 2>late"), Some(1));
+    assert!(shell.read("late").contains("full"), "{}", shell.read("late"));
+    assert_eq!(shell.used(), 5);
+    shell.does("rm data/fill*");
+    wait("room to be found", || shell.read("fifth").contains("is written again").then_some(()));
+    shell.does("\"$PROGRAM\" account add late >late");
+    shell.call(gateway);
+    let explorer = address(&shell.read("fifth"), "the explorer listens");
+    wait("the index to go on", || {
+        let status = crate::program::ask(explorer, "/api/v1/btc/status", &shell.stage.key);
+        (status.status == 200 && status.json()["in_sync"] == true).then_some(())
+    });
+    shell.does("kill -TERM %% && wait %%");
+    assert_eq!(shell.used(), 6);
 }
