@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -327,4 +328,45 @@ fn every_script_is_one_that_a_shell_reads() {
     for script in ["deploy/package", "deploy/healthy"] {
         assert_done(&said("bash", &["-n", script], &root()).unwrap());
     }
+}
+
+/// The real script, on a program that is built, with a stand-in for cargo.
+#[test]
+fn the_package_is_stripped_and_its_line_tables_lie_beside_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str, mode: u32| {
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    write("deploy/package", &text("deploy/package"), 0o755);
+    write(".ci/release", &text(".ci/release"), 0o755);
+    write("bin/cargo", "#!/bin/sh\nexit 0\n", 0o755);
+    let program = env!("CARGO_BIN_EXE_portolan");
+    let path = format!("{}:{}", dir.path().join("bin").display(), std::env::var("PATH").unwrap());
+    let packed = Command::new(dir.path().join("deploy/package"))
+        .arg(program)
+        .env("PATH", path)
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    assert_done(&packed);
+    let bytes = |name: &str| fs::read(dir.path().join("target/package").join(name)).unwrap();
+    let (packed, lines) = (bytes("portolan"), bytes("portolan.debug"));
+    assert!(packed.len() < fs::metadata(program).unwrap().len() as usize);
+    let has = |bytes: &[u8], what: &[u8]| bytes.windows(what.len()).any(|found| found == what);
+    assert!(has(&packed, b".gnu_debuglink") && has(&packed, b"portolan.debug\0"));
+    assert!(has(&lines, b".symtab") && !has(&packed, b".symtab"));
+}
+
+#[test]
+fn the_image_is_stripped_and_its_line_tables_can_be_had() {
+    let image = text("deploy/Dockerfile");
+    let (built, last) = image.rsplit_once("\nFROM ").unwrap();
+    assert!(built.contains(".ci/release /usr/bin/portolan\n"), "{built}");
+    let lines = "FROM scratch AS lines\nCOPY --from=build /usr/bin/portolan.debug /\n";
+    assert!(built.contains(lines) && !last.contains(".debug"), "{image}");
+    let left_out = text("deploy/Dockerfile.dockerignore");
+    assert!(!left_out.lines().any(|line| line.starts_with(".ci")), "{left_out}");
 }
