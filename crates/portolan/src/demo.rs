@@ -172,14 +172,25 @@ fn what_to_try(gateway: &str, explorer: &str, key: &str, samples: &[Sample]) -> 
     }
     text +=
         "\nThe explorer of the chains that are indexed, an address and a transaction of each:\n\n";
-    for Sample { chain, address, transaction } in samples {
+    for Sample { chain, address, transaction, height } in samples {
         let paths = [
-            Some("status".to_owned()),
-            address.as_ref().map(|address| format!("address/{address}")),
-            Some(format!("tx/{transaction}")),
+            "status".to_owned(),
+            // Where a chain shows no address, a block is something to see.
+            address.as_ref().map_or_else(
+                || format!("block/{height}/txs"),
+                |address| format!("address/{address}"),
+            ),
+            format!("tx/{transaction}"),
         ];
-        for path in paths.into_iter().flatten() {
+        for path in paths {
             text += &format!("  curl -s $API/{}/{path} -H \"X-API-Key: $KEY\"\n", chain.slug);
+        }
+        if address.is_none() {
+            text += &format!(
+                "  # addresses are in no block of {}: only who has a view key finds their outputs,\n  \
+                 # by POST /tx/{{hash}}/outputs/check\n",
+                chain.slug
+            );
         }
     }
     text + "\nControl-C stops it."

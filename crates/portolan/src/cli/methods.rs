@@ -129,7 +129,15 @@ fn people(all: &[ChainMethods]) -> String {
         };
         one.methods.iter().map(row)
     });
-    table(&["chain", "method", "notes"], &rows.collect::<Vec<_>>())
+    let mut text = table(&["chain", "method", "notes"], &rows.collect::<Vec<_>>());
+    if all.iter().any(|one| one.methods.iter().any(|method| method.path)) {
+        let lines = EXAMPLE.lines().map(|line| format!("  {line}\n"));
+        text += &format!(
+            "\nA plain path is called like any other method:\n{}",
+            lines.collect::<String>()
+        );
+    }
+    text
 }
 
 /// `docs/methods.md`, made from the method files.
@@ -144,7 +152,8 @@ pub fn page() -> String {
             let _ = writeln!(page, "| `{}` | {} |", row.name, row.notes());
         }
     }
-    page.replace("|  |", "| |") + END
+    let prompted = EXAMPLE.lines().map(|line| format!("$ {line}\n")).collect::<String>();
+    page.replace("|  |", "| |") + END + "```console\n" + &prompted + "```\n"
 }
 
 const BEGINNING: &str = "\
@@ -172,8 +181,10 @@ const END: &str = "
 They are called like any other method; `params` is the body that monerod would get on the path, and
 may be absent, `null`, `{}` or `[]` where it takes none. The path's answer stands in `result`:
 
-```console
-$ curl -s $URL/v1/rpc/xmr -H \"X-API-Key: $KEY\" -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"get_height\"}'
-$ curl -s $URL/v1/rpc/xmr -H \"X-API-Key: $KEY\" -d '{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"get_transactions\",\"params\":{\"txs_hashes\":[\"…\"],\"decode_as_json\":true}}'
-```
+";
+
+/// Calls of plain paths, one without parameters and one with.
+const EXAMPLE: &str = "\
+curl -s $URL/v1/rpc/xmr -H \"X-API-Key: $KEY\" -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"get_height\"}'
+curl -s $URL/v1/rpc/xmr -H \"X-API-Key: $KEY\" -d '{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"get_transactions\",\"params\":{\"txs_hashes\":[\"…\"],\"decode_as_json\":true}}'
 ";

@@ -23,6 +23,8 @@ pub(super) struct Sample {
     pub(super) address: Option<String>,
     /// A transaction that spends.
     pub(super) transaction: String,
+    /// The height of its block.
+    pub(super) height: u64,
 }
 
 /// A sample of each chain that the explorer answers for.
@@ -43,7 +45,8 @@ async fn sample(explorer: SocketAddr, key: &str, chain: &'static Chain) -> Optio
             _ => format!("block/{height}/txs?page_size=50"),
         };
         let block = ask(explorer, key, chain, &path).await?;
-        let mut spending = block["txs"].as_array()?.iter().filter_map(|tx| spent_by(chain, tx));
+        let mut spending =
+            block["txs"].as_array()?.iter().filter_map(|tx| spent_by(chain, height, tx));
         if let Some(sample) = spending.next() {
             return Some(sample);
         }
@@ -52,7 +55,7 @@ async fn sample(explorer: SocketAddr, key: &str, chain: &'static Chain) -> Optio
 }
 
 /// The sample that a transaction makes, if it spends.
-fn spent_by(chain: &'static Chain, tx: &Value) -> Option<Sample> {
+fn spent_by(chain: &'static Chain, height: u64, tx: &Value) -> Option<Sample> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let (id, address) = match chain.family {
         chain::Family::Utxo(_) => {
@@ -63,7 +66,7 @@ fn spent_by(chain: &'static Chain, tx: &Value) -> Option<Sample> {
         chain::Family::Ring if tx["coinbase"] == true => return None,
         chain::Family::Ring => (&tx["hash"], None),
     };
-    Some(Sample { chain, address, transaction: text(id)? })
+    Some(Sample { chain, address, transaction: text(id)?, height })
 }
 
 /// One answer of the explorer, if it is a 200 with JSON.

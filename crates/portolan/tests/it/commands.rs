@@ -240,6 +240,17 @@ fn methods_are_listed_as_the_configuration_offers_them() {
     assert_eq!(all.as_array().unwrap().len(), 9);
     let path = folder.run(&["methods", "xmr"]);
     assert!(path.out.contains("get_height") && path.out.contains("plain path"), "{}", path.out);
+    // The same examples as in docs/methods.md.
+    assert!(
+        path.out.contains("$URL/v1/rpc/xmr") && path.out.contains("get_height\"}'"),
+        "{}",
+        path.out
+    );
+    assert!(!folder.run(&["methods", "btc"]).out.contains("$URL"));
+    let page = std::fs::read_to_string("../../docs/methods.md").unwrap();
+    for line in path.out.lines().filter_map(|line| line.strip_prefix("  curl ")) {
+        assert!(page.contains(line), "{line}");
+    }
     let wrong = folder.run(&["methods", "BTC"]);
     assert_eq!(wrong.code, 2);
     assert!(wrong.err.contains("the nearest known one is \"btc\""), "{}", wrong.err);

@@ -117,6 +117,9 @@ fn people_are_told_what_to_try() {
     let (host, base) = api.split_once('/').unwrap();
     let shown: Vec<&str> = text.split("$API").skip(1).collect();
     assert!(shown.len() >= 15, "{text}");
+    // A chain without addresses shows a transaction and the block that it is in, and says why.
+    assert!(text.contains("$API/xmr/tx/") && text.contains("$API/xmr/block/"), "{text}");
+    assert!(text.contains("addresses are in no block of xmr"), "{text}");
     for shown in shown {
         let path = shown.split_whitespace().next().unwrap();
         let answer = ask(host.parse().unwrap(), &format!("/{base}{path}"), key);
