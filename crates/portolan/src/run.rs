@@ -6,7 +6,8 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 use serde_json::json;
 
 use crate::cli::output::{Output, complain};
@@ -26,7 +27,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let wants_json = arguments.iter().any(|argument| argument == "--json");
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return misunderstood(&error, wants_json),
+        Err(error) => return misunderstood(&error, &arguments, wants_json),
     };
     // Tables, the runs of a first load and connections are files, in every command.
     listen::raise_open_files();
@@ -73,7 +74,7 @@ fn carry_out(cli: &Cli) -> Result<ExitCode, Failure> {
 }
 
 /// Help and version are answers; anything else is a misunderstanding.
-fn misunderstood(error: &clap::Error, json: bool) -> ExitCode {
+fn misunderstood(error: &clap::Error, arguments: &[OsString], json: bool) -> ExitCode {
     if !error.use_stderr() {
         // Nobody is left to tell if standard output is closed.
         let _ = error.print();
@@ -82,10 +83,35 @@ fn misunderstood(error: &clap::Error, json: bool) -> ExitCode {
     let text = error.render().to_string();
     complain(&text);
     if json {
-        let line = text.lines().next().unwrap_or_default();
-        print_error(line.trim_start_matches("error: "));
+        print_error(&match error.kind() {
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => which_command(arguments),
+            _ => in_one_line(&text),
+        });
     }
     Failure::misunderstood(text).code()
+}
+
+/// What a command line needs that ends before its command: the words that may follow.
+fn which_command(arguments: &[OsString]) -> String {
+    let all = Cli::command();
+    let (mut command, mut words) = (&all, vec![all.get_name()]);
+    for argument in arguments.iter().skip(1) {
+        if let Some(next) = argument.to_str().and_then(|word| command.find_subcommand(word)) {
+            command = next;
+            words.push(next.get_name());
+        }
+    }
+    let shown = command.get_subcommands().filter(|next| !next.is_hide_set());
+    let shown: Vec<&str> = shown.map(clap::Command::get_name).collect();
+    format!("{}: which command? {}", words.join(" "), shown.join(", "))
+}
+
+/// A misunderstanding without the usage below it.
+fn in_one_line(text: &str) -> String {
+    let is_said = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more");
+    let said: Vec<&str> =
+        text.lines().take_while(is_said).map(str::trim).filter(|line| !line.is_empty()).collect();
+    said.join(" ").trim_start_matches("error: ").to_owned()
 }
 
 fn report(text: &str, json: bool) {

@@ -339,3 +339,27 @@ fn check_says_that_shared_buckets_cannot_be_had() {
     assert!(said.code == 1 && said.err.contains("authentication"), "{said:?}");
     assert!(!format!("{said:?}").contains("hunter"), "{said:?}");
 }
+
+#[test]
+fn json_tells_a_misunderstanding_whole() {
+    let folder = Folder::with("");
+    for (words, told) in [
+        (&["account", "add"][..], "the following required arguments were not provided: <NAME>"),
+        (
+            &["serve", "--only", "nope"],
+            "invalid value 'nope' for '--only <SERVICE>' [possible values: gateway, explorer, console]",
+        ),
+        (&["account"], "portolan account: which command? add, plan, suspend, resume, list"),
+        (&["-c", "x", "index"], "portolan index: which command?"),
+        (
+            &["accoutn"],
+            "unrecognized subcommand 'accoutn' tip: a similar subcommand exists: 'account'",
+        ),
+        (&["plan", "list", "--jsn"], "unexpected argument '--jsn' found"),
+    ] {
+        let said = folder.run(&[&["--json"], words].concat());
+        let error = said.json()["error"].as_str().unwrap().to_owned();
+        assert!(said.code == 2 && error.starts_with(told), "{words:?}: {error}");
+        assert!(!error.contains('\n') && !error.contains("Usage:"), "{words:?}: {error}");
+    }
+}
