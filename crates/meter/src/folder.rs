@@ -22,6 +22,11 @@ impl Folder {
         Ok(Folder(path.to_owned()))
     }
 
+    /// The folder at a path, whether it is there or not.
+    pub(crate) fn at(path: &Path) -> Folder {
+        Folder(path.to_owned())
+    }
+
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.0

@@ -49,6 +49,11 @@ impl Postgres {
         Ok(Postgres { session })
     }
 
+    /// The identity of the store at an address, if there is one; nothing is made.
+    pub(crate) fn look(address: PostgresAddress) -> Result<Option<u64>, StoreError> {
+        Session::new(address)?.ask(SHORT, async |client| schema::look(client).await)
+    }
+
     /// Runs a change of accounts or keys under a raised version, and tells everybody.
     fn change<T: Send>(
         &self,

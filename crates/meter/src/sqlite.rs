@@ -23,6 +23,7 @@ use crate::{OpenError, Replica, Service, Utc};
 mod error;
 mod fill;
 mod full;
+mod look;
 mod rows;
 mod schema;
 mod seal;

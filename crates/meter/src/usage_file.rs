@@ -20,6 +20,7 @@ use crate::{OpenError, Replica, Service};
 mod former;
 mod header;
 mod layout;
+mod look;
 mod slot;
 
 use header::{header, owner};
@@ -77,15 +78,11 @@ impl UsageFile {
         let failed = |source| OpenError::File { path: path.to_owned(), source };
         let file = open_shared(path)?;
         let length = file.metadata().map_err(failed)?.len();
-        let foreign = |problem: &str| OpenError::Foreign {
-            path: path.to_owned(),
-            problem: format!(
-                "{problem}. Move the file away to start without it; usage recorded in the \
-                 database stays"
-            ),
-        };
+        let foreign = |problem: &str| foreign(path, problem);
         let found = Words::map(&file, 0, HEADER_WORDS)
             .map_err(|_| foreign("it is no usage file, or was cut short"))?;
+        let word = |place| found.get(place).map_or(0, |word| word.load(Ordering::Acquire));
+        let found = std::array::from_fn(word);
         let replica = owner(&found, service, identity).map_err(foreign)?;
         // A file cut within a segment is filled up with free slots.
         let segments = length.saturating_sub(HEADER_BYTES).div_ceil(SEGMENT_BYTES);
@@ -256,6 +253,14 @@ impl UsageFile {
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.segments.iter().filter_map(OnceLock::get).try_for_each(Words::sync)
     }
+}
+
+/// The file is not what its name says.
+fn foreign(path: &Path, problem: &str) -> OpenError {
+    let problem = format!(
+        "{problem}. Move the file away to start without it; usage recorded in the database stays"
+    );
+    OpenError::Foreign { path: path.to_owned(), problem }
 }
 
 /// Writes a new file beside the place and moves it there, so that it is whole or absent.

@@ -38,6 +38,21 @@ pub(super) async fn prepare(client: &mut Client, steps: &[&str]) -> Result<(), S
     Ok(transaction.commit().await?)
 }
 
+/// The identity of the store, where the tables are there; nothing is made.
+pub(super) async fn look(client: &mut Client) -> Result<Option<u64>, StoreError> {
+    let transaction = client.transaction().await?;
+    let known = STEPS.len() as i64;
+    match found(&transaction).await? {
+        None => Ok(None),
+        Some(found) if found > known => Err(StoreError::Newer { found, known }),
+        Some(_) => {
+            let read = "SELECT value FROM meta WHERE name = 'identity'";
+            let row = transaction.query_one(read, &[]).await?;
+            Ok(Some(row.get::<_, i64>(0).cast_unsigned()))
+        }
+    }
+}
+
 /// The number of the last step that was taken; None where nothing is there.
 async fn found(transaction: &Transaction<'_>) -> Result<Option<i64>, StoreError> {
     let count = "SELECT count(*) FROM pg_catalog.pg_class c

@@ -18,9 +18,9 @@ type Step = fn(&Transaction<'_>) -> Result<(), StoreError>;
 /// The steps, from the first schema on; a new one is added at the end.
 const STEPS: [Step; 2] = [seal::begin, name_replicas];
 /// The schema that this program reads and writes.
-const SCHEMA: i64 = 1 + STEPS.len() as i64;
+pub(super) const SCHEMA: i64 = 1 + STEPS.len() as i64;
 /// "PTLN" in SQLite's file header, which tells our files from others.
-const APPLICATION: i64 = 0x5054_4c4e;
+pub(super) const APPLICATION: i64 = 0x5054_4c4e;
 
 /// Makes the tables in an empty file, or checks that they are ours.
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {

@@ -3,12 +3,13 @@
 //! Its words: mark, format, service, slots a segment, identity of the store, number of the replica,
 //! check. Formats 1 and 2 had no number.
 
-use std::sync::atomic::Ordering;
-
 use super::layout::{SEGMENT_SLOTS, hash};
-use crate::mapped::Words;
 use crate::{Replica, Service};
 
+/// Words of a header.
+pub(super) const WORDS: usize = 7;
+/// Which of them has the store's identity.
+pub(super) const IDENTITY: usize = 4;
 pub(super) const MARK: u64 = u64::from_le_bytes(*b"PTLUSAGE");
 pub(super) const FORMAT: u64 = 3;
 /// Format 1, with units as they are.
@@ -31,23 +32,21 @@ fn closed(words: &[u64]) -> Vec<u64> {
 
 /// Whose file it is, if it is one of this service and store.
 pub(super) fn owner(
-    found: &Words,
+    found: &[u64; WORDS],
     service: Service,
     identity: u64,
 ) -> Result<Replica, &'static str> {
-    let word = |place| found.get(place).map_or(0, |word| word.load(Ordering::Acquire));
-    let found: Vec<u64> = (0..7).map(word).collect();
     let replica = Replica::from_number(found[5]);
     let expected = header(service, identity, replica);
     match () {
         () if found[0] == MARK.swap_bytes() => Err("it comes from a machine of other byte order"),
         () if found[0] != MARK => Err("it is no usage file"),
         () if found[1] > FORMAT => Err("a newer Portolan wrote it"),
-        () if is_former(&found) => Err("an older Portolan wrote it, and the next start reads it"),
-        () if closed(&found[..6]) != found => Err("its header is damaged"),
+        () if is_former(found) => Err("an older Portolan wrote it, and the next start reads it"),
+        () if closed(&found[..6]) != *found => Err("its header is damaged"),
         () if found[2] != expected[2] => Err("it counts for the other service"),
         () if found[4] != identity => Err("it belongs to another store"),
-        () if found != expected => Err("it has another format"),
+        () if *found != *expected => Err("it has another format"),
         () => Ok(replica),
     }
 }
@@ -58,6 +57,6 @@ pub(super) fn former(format: u64, service: Service, identity: u64) -> Vec<u64> {
 }
 
 /// Is that the begin of a whole header of a former format?
-fn is_former(found: &[u64]) -> bool {
+pub(super) fn is_former(found: &[u64]) -> bool {
     [PLAIN, UNNUMBERED].contains(&found[1]) && closed(&found[..5]) == found[..6]
 }

@@ -79,6 +79,28 @@ impl StoreConfig {
         }
     }
 
+    /// Opens the store where there is one; makes none. Blocks.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn open_found(&self) -> Result<Option<Storage>, OpenError> {
+        match self.address().expect("checked when the configuration was read") {
+            Some(address) => Storage::found_postgres(&self.dir, address),
+            None => Storage::found_embedded(&self.dir),
+        }
+    }
+
+    /// Looks whether [`StoreConfig::open`] would succeed. Makes and changes nothing. Blocks.
+    ///
+    /// # Errors
+    /// It would not.
+    pub fn look(&self) -> Result<(), OpenError> {
+        match self.address().expect("checked when the configuration was read") {
+            Some(address) => Storage::look_postgres(&self.dir, address),
+            None => Storage::look_embedded(&self.dir),
+        }
+    }
+
     /// Where accounts and keys are, in words.
     pub fn place(&self) -> String {
         self.accounts.clone().unwrap_or_else(|| self.dir.display().to_string())

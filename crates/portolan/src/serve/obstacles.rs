@@ -9,18 +9,23 @@ use std::path::Path;
 use index::ChainIndex;
 use rustix::fs::Access;
 
-use super::{index_dir, rebuilt};
+use super::{Services, can_serve, index_dir, rebuilt};
 use crate::config::{Config, Listener, Listens};
 
 /// All obstacles, each in one line.
 pub(crate) fn obstacles(config: &Config) -> Vec<String> {
     let mut found = Vec::new();
+    found.extend(can_serve(config, &Services::all()).err().map(|error| error.to_string()));
     let is_built = |listener: &Listener<'_>| listener.who != Listens::Console;
     for listener in config.listeners().into_iter().filter(is_built) {
         found.extend(of_address(listener.name(), listener.listen.ip()));
         found.extend(of_certificate(&listener));
     }
-    found.extend(of_store(&config.store.dir));
+    let folder = of_store(&config.store.dir);
+    // In a folder that cannot be had nothing can be looked at.
+    let looked = if folder.is_none() { config.store.look().err() } else { None };
+    found.extend(folder);
+    found.extend(looked.map(|error| error.to_string()));
     found.extend(of_indexes(config));
     found
 }

@@ -303,6 +303,88 @@ fn check_fails_where_serve_would() {
     }
 }
 
+/// The whole content of a folder, by name.
+fn content(dir: &std::path::Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(content(&path)),
+            false => found.push((path.clone(), std::fs::read(&path).unwrap())),
+        }
+    }
+    found.sort();
+    found
+}
+
+/// `check` and `serve` refuse this folder with the same words, and `check` leaves it as it is.
+fn both_refuse(folder: &Folder, told: &str) {
+    let before = content(folder.path());
+    for words in [&["check"] as &[&str], &["check", "--json"]] {
+        let said = folder.run(words);
+        assert!(said.code == 1 && said.err.contains(told), "{told}, {words:?}: {said:?}");
+    }
+    assert!(content(folder.path()) == before, "{told}: check has changed something");
+    let said = folder.run(&["serve"]);
+    assert!(said.code == 1 && said.err.contains(told), "{told}: {said:?}");
+}
+
+#[test]
+fn check_fails_where_the_store_keeps_serve_from_its_start() {
+    let (_runtime, node) = node("btc");
+    let well = config(0, &[("btc", &node.url())], "");
+    let fresh = |config: &str| {
+        let folder = Folder::with(config);
+        std::fs::create_dir(folder.path().join("data")).unwrap();
+        folder
+    };
+    let write = |folder: &Folder, name: &str, text: &str| {
+        std::fs::write(folder.path().join("data").join(name), text).unwrap();
+    };
+    let idle = fresh(&format!("{well}\ngateway = false\nexplorer = false\n"));
+    both_refuse(&idle, "no chain is configured for the gateway");
+    let folder = fresh(&well);
+    write(&folder, "portolan.sqlite", "no database, and long enough to be none of any kind at all");
+    both_refuse(&folder, "it is no SQLite file");
+    let folder = fresh(&well);
+    write(&folder, "usage-gateway.map", &"no usage file ".repeat(400));
+    let before = folder.json(&["account", "add", "shop"]);
+    assert_eq!(before["store"], "data");
+    both_refuse(&folder, "it is no usage file");
+    // One of another store.
+    let other = fresh(&well);
+    let mut serving = other.start(&["serve"]);
+    serving.address("the explorer listens");
+    // Beside a running server nothing is in the way, and nothing else is touched.
+    assert_eq!(other.run(&["check"]).code, 0);
+    serving.signal("TERM");
+    assert!(serving.wait().success());
+    assert_eq!(other.run(&["check"]).code, 0);
+    let map = "data/usage-gateway.map";
+    std::fs::copy(other.path().join(map), folder.path().join(map)).unwrap();
+    both_refuse(&folder, "it belongs to another store");
+    // One that a newer program brought up.
+    let folder = fresh(&well);
+    folder.json(&["account", "add", "shop"]);
+    let database = folder.path().join("data/portolan.sqlite");
+    let mut bytes = std::fs::read(&database).unwrap();
+    bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    std::fs::write(&database, bytes).unwrap();
+    both_refuse(&folder, "the store has schema 99");
+}
+
+#[test]
+fn check_fails_where_the_postgresql_cannot_be_had() {
+    let (_runtime, node) = node("btc");
+    let accounts = |more: &str| {
+        let chain = config(0, &[("btc", &node.url())], "");
+        Folder::with(&format!("[store]\naccounts = \"postgres://u@127.0.0.1:1/p{more}\n{chain}"))
+    };
+    both_refuse(&accounts("\""), "PostgreSQL");
+    both_refuse(&accounts("\"\naccounts_password_file = \"gone/password\""), "gone/password");
+    both_refuse(&accounts("?sslmode=require\"\naccounts_ca = \"gone/ca.pem\""), "gone/ca.pem");
+}
+
 #[test]
 fn the_first_line_of_the_log_names_version_and_configuration() {
     let (_runtime, node) = node("btc");
