@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::AccountCommand;
 use super::output::{Output, table};
-use super::store::{Changed, Whereabouts, open};
+use super::store::{Changed, Whereabouts, open, open_or_make};
 use crate::config::Config;
 use crate::failure::Failure;
 
@@ -16,7 +16,10 @@ pub(crate) fn run(
     command: &AccountCommand,
     output: Output,
 ) -> Result<(), Failure> {
-    let opened = open(config, whereabouts)?;
+    let opened = match command {
+        AccountCommand::Add { .. } => open_or_make(config, whereabouts)?,
+        _ => open(config, whereabouts)?,
+    };
     let (admin, plans) = (&opened.admin, config.plans());
     let changed = match command {
         AccountCommand::Add { name, gateway_plan, explorer_plan, .. } => {
@@ -30,7 +33,7 @@ pub(crate) fn run(
         AccountCommand::List => {
             let all = admin.list_accounts()?;
             let all: Vec<Shown> = all.into_iter().map(|one| Shown::of(one, &plans)).collect();
-            return Ok(output.print(&all, |all| people(all))?);
+            return opened.list(&all, people, output);
         }
     };
     let changed = opened.changed(Shown::of(changed, &plans));

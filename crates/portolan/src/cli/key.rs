@@ -33,7 +33,7 @@ pub(crate) fn run(
             return Ok(output.print(&made, new)?);
         }
         KeyCommand::List { account } => {
-            return Ok(output.print(&admin.list_keys(account)?, |all| people(all))?);
+            return opened.list(&admin.list_keys(account)?, people, output);
         }
         KeyCommand::Cap { key_id, cap } => admin.set_cap(key_id, *cap)?,
         KeyCommand::Revoke { key_id } => admin.revoke(key_id)?,

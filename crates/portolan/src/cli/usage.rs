@@ -21,8 +21,9 @@ pub(crate) fn run(
         Some(text) => Some(utc(time::moment_before(text, Timestamp::now()))?),
         None => None,
     };
-    let usage = open(config, whereabouts)?.admin.usage(&args.account, since)?;
-    Ok(output.print(&usage, people)?)
+    let opened = open(config, whereabouts)?;
+    let usage = opened.changed(opened.admin.usage(&args.account, since)?);
+    Ok(output.print(&usage, |usage| usage.told(&people(&usage.what)))?)
 }
 
 fn people(usage: &UsageView) -> String {

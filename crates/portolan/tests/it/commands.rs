@@ -1,6 +1,6 @@
 //! The administration commands, as a person or a script runs them.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::program::Folder;
 
@@ -338,6 +338,36 @@ fn check_says_that_shared_buckets_cannot_be_had() {
     let said = folder.run(&["check"]);
     assert!(said.code == 1 && said.err.contains("authentication"), "{said:?}");
     assert!(!format!("{said:?}").contains("hunter"), "{said:?}");
+}
+
+#[test]
+fn what_reads_makes_no_store_and_says_which_it_read() {
+    let folder = Folder::with("");
+    let reading = [
+        &["account", "list"][..],
+        &["key", "list", "shop"],
+        &["usage", "shop"],
+        &["account", "suspend", "shop"],
+        &["key", "add", "shop"],
+    ];
+    for words in reading {
+        for more in [&[][..], &["--json"]] {
+            let said = folder.run(&[words, more].concat());
+            assert!(said.code == 1 && said.err.contains("no store in data yet"), "{said:?}");
+            assert!(!folder.path().join("data").exists(), "{words:?}");
+        }
+    }
+    folder.json(&["account", "add", "shop"]);
+    for words in [&["account", "list"][..], &["key", "list", "shop"], &["usage", "shop"]] {
+        let people = folder.run(words);
+        assert!(people.out.ends_with("\nStore: data\n") && people.err.is_empty(), "{people:?}");
+        let said = folder.run(&[words, &["--json"]].concat());
+        match said.json() {
+            // The shape of a list has no place for it.
+            Value::Array(_) => assert_eq!(said.err, "Store: data\n", "{words:?}"),
+            value => assert_eq!((&value["store"], said.err.as_str()), (&json!("data"), "")),
+        }
+    }
 }
 
 #[test]
