@@ -98,7 +98,7 @@ impl Sqlite {
     }
 
     /// Writes, where there is room.
-    fn write<T>(
+    pub(crate) fn write<T>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {

@@ -256,3 +256,37 @@ fn a_row_that_is_damaged_while_it_is_counted_goes_on_from_what_was_recorded() {
     rig.record(&ledger);
     assert_eq!((rig.recorded(name(1, HOUR)), rig.recorded(name(2, HOUR))), (7, 6));
 }
+
+#[test]
+fn rows_that_the_store_has_no_room_for_count_from_the_file() {
+    let rig = Rig::new();
+    let limit = |pages: &str| {
+        let sql = format!("PRAGMA max_page_count = {pages}");
+        rig.store.write(|writer| Ok(writer.execute_batch(&sql)?)).unwrap();
+    };
+    let sum = |ledger: &Ledger| -> u64 {
+        let totals = ledger.totals(&rig.store, HOUR..HOUR + 1).unwrap();
+        totals.iter().map(|total| total.units).sum()
+    };
+    let ledger = rig.open();
+    charge(&ledger, name(0, HOUR), 7);
+    rig.record(&ledger);
+    // As many pages as there are by now.
+    limit("1");
+    charge(&ledger, name(0, HOUR), 2);
+    for key in 1..=2000 {
+        charge(&ledger, name(key, HOUR), 1);
+    }
+    let full = ledger.record(&rig.store, rig.clock.now());
+    assert!(matches!(full, Err(StoreError::Full(_))), "{full:?}");
+    ledger.record_or_keep(&rig.store, rig.clock.now()).unwrap();
+    assert_eq!((rig.recorded(name(0, HOUR)), sum(&ledger)), (7, 2009));
+    drop(ledger);
+    // The next start counts them too, and records them once there is room.
+    let ledger = rig.open();
+    assert_eq!((rig.recorded(name(0, HOUR)), sum(&ledger)), (7, 2009));
+    assert!(!ledger.open_days.is_open(HOUR / 24), "a day that has rows must be read");
+    limit("1000000");
+    rig.record(&ledger);
+    assert_eq!((rig.recorded(name(0, HOUR)), sum(&ledger)), (9, 2009));
+}
