@@ -53,7 +53,7 @@ impl Words {
 
 /// Takes the room on the disk now: a write into a hole of a mapped file that finds the disk full
 /// would end the process (SIGBUS). A file system that cannot reserve is taken as it is.
-fn reserve(file: &File, offset: u64, len: u64) -> io::Result<()> {
+pub(crate) fn reserve(file: &File, offset: u64, len: u64) -> io::Result<()> {
     match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, offset, len) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
         reserved => Ok(reserved?),

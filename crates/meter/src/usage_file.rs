@@ -8,12 +8,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::folder::open_shared;
-use crate::mapped::Words;
+use crate::mapped::{Words, reserve};
 use crate::store::{ChainName, RowName};
 use crate::{OpenError, Replica, Service};
 
@@ -97,7 +98,11 @@ impl UsageFile {
             segments: (0..MOST_SEGMENTS).map(|_| OnceLock::new()).collect(),
         };
         for segment in 0..segments {
-            file.map_segment(segment).map_err(failed)?;
+            match file.map_segment(segment) {
+                // A full disk had no room for what the file was made longer by.
+                Err(error) if has_no_room(&error) && file.is_blank_from(segment) => break,
+                mapped => mapped.map_err(failed)?,
+            }
         }
         Ok(file)
     }
@@ -129,12 +134,26 @@ impl UsageFile {
     fn map_segment(&self, segment: usize) -> io::Result<()> {
         let offset = HEADER_BYTES + segment as u64 * SEGMENT_BYTES;
         if self.file.metadata()?.len() < offset + SEGMENT_BYTES {
+            // First the room, then the length: a full disk leaves the file as it is.
+            reserve(&self.file, offset, SEGMENT_BYTES)?;
             self.file.set_len(offset + SEGMENT_BYTES)?;
         }
         let words = Words::map(&self.file, offset, SEGMENT_SLOTS * SLOT_WORDS)?;
         // Mapped twice by nobody: growing is done under the ledger's lock.
         let _ = self.segments[segment].set(words);
         Ok(())
+    }
+
+    /// Is there nothing in the file from a segment on?
+    fn is_blank_from(&self, segment: usize) -> bool {
+        let (mut at, mut bytes) = (HEADER_BYTES + segment as u64 * SEGMENT_BYTES, [0; 4096]);
+        loop {
+            match self.file.read_at(&mut bytes, at) {
+                Ok(0) => return true,
+                Ok(read) if bytes[..read].iter().all(|byte| *byte == 0) => at += read as u64,
+                _ => return false,
+            }
+        }
     }
 
     #[inline]
@@ -253,6 +272,10 @@ impl UsageFile {
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.segments.iter().filter_map(OnceLock::get).try_for_each(Words::sync)
     }
+}
+
+fn has_no_room(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// The file is not what its name says.
