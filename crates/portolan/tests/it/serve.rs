@@ -422,6 +422,37 @@ fn services_that_can_serve_nothing_are_refused_or_warned_of() {
 }
 
 #[test]
+fn a_node_that_always_fails_is_one_warning_in_a_minute() {
+    let runtime = Runtime::new().unwrap();
+    let options = MockOptions {
+        status: 500,
+        answer: "trouble".into(),
+        echo_ids: false,
+        ..Default::default()
+    };
+    let node = runtime.block_on(Mock::start(options)).unwrap();
+    let folder = Folder::with(&config(0, &[("btc", &node.url())], ""));
+    let mut serving = folder.start(&["serve", "--only", "gateway"]);
+    let gateway = serving.address("the gateway listens");
+    let key = new_key(&folder, "shop");
+    // Long enough for some probes, with each of which it comes back.
+    for _ in 0..45 {
+        assert!(call(gateway, "btc", &key, TIP).status >= 502);
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    serving.signal("TERM");
+    assert!(serving.wait().success());
+    let log = serving.log();
+    let host = node.url().replace("http://", "");
+    let of_node = |line: &&str| line.contains("WARN") && line.contains(&host);
+    let warnings: Vec<&str> = log.lines().filter(of_node).collect();
+    assert_eq!(warnings.len(), 1, "{warnings:#?}");
+    for state in ["state=\"ejected\"", "state=\"unprobed\""] {
+        assert!(log.matches(state).count() <= 1, "{log}");
+    }
+}
+
+#[test]
 fn the_log_counts_units_as_the_bill_does_and_failures_of_a_node_in_one_line() {
     let (_runtime, node) = node("btc");
     let dead = "http://127.0.0.1:1";
