@@ -9,7 +9,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
@@ -24,6 +24,7 @@ use crate::place::AccountPlace;
 use crate::{Denial, Reason};
 
 mod address;
+pub(crate) mod at_server;
 mod keeper;
 mod pause;
 
@@ -41,15 +42,6 @@ const MILLION: u64 = 1_000_000;
 pub(crate) struct Rate {
     pub(crate) whole: u32,
     pub(crate) share: u32,
-}
-
-/// What an account's bucket on the server is known for here.
-#[derive(Debug, Default)]
-pub(crate) struct Known {
-    /// Microseconds until which it has no token.
-    dry_until: AtomicU64,
-    /// Calls were served by the share, of which the server was not told.
-    untold: AtomicBool,
 }
 
 /// How the shared buckets of a process stand.
@@ -117,12 +109,12 @@ impl Buckets {
             Some((paid, level)) if paid >= tokens => return Ok(level),
             paid => tokens - paid.map_or(0, |(paid, _)| paid),
         };
-        let known = &place.allowance().known;
-        if owed == 1 && self.micros() < known.dry_until.load(Ordering::Relaxed) {
+        let at_server = &place.allowance().at_server;
+        if owed == 1 && self.micros() < at_server.dry_until.load(Ordering::Relaxed) {
             return Err(Denial::after(Reason::RateLimited, 1));
         }
-        let untold =
-            known.untold.load(Ordering::Relaxed) && known.untold.swap(false, Ordering::AcqRel);
+        let untold = at_server.untold.load(Ordering::Relaxed)
+            && at_server.untold.swap(false, Ordering::AcqRel);
         let own = &place.allowance().bucket;
         let elsewhere = if untold { own.missing(now.mono, rate.share) } else { 0 };
         let asked = self.micros();
@@ -141,7 +133,7 @@ impl Buckets {
         let micros = short.div_ceil(u64::from(rate.whole.max(1)));
         if owed == 1 && micros <= MILLION {
             // No token comes before that, whoever else asks.
-            known.dry_until.store(asked + micros.min(DRY_MICROS), Ordering::Relaxed);
+            at_server.dry_until.store(asked + micros.min(DRY_MICROS), Ordering::Relaxed);
         }
         Err(Denial::after(Reason::RateLimited, short.div_ceil(second)))
     }
@@ -158,7 +150,7 @@ impl Buckets {
         self.share_calls.fetch_add(1, Ordering::Relaxed);
         let paid = place.pay(now, tokens, share);
         if untold || paid.is_ok() {
-            place.allowance().known.untold.store(true, Ordering::Release);
+            place.allowance().at_server.untold.store(true, Ordering::Release);
         }
         paid
     }

@@ -9,10 +9,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::lender::{Ask, Kind, Lender, Lent, PotName, fair};
 use crate::lending::KindView;
 use crate::purse::{Purse, Wanted};
 use crate::store::StoreError;
+use crate::store::lender::{Ask, Kind, Lender, Lent, PotName, fair};
 use crate::{Replica, Service};
 
 /// A lease lasts so long at the speed of the last seconds, where the cap has that much: the store may

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use crate::clock::Now;
-use crate::lender::Kind;
 use crate::lessee::Lessee;
 use crate::permit::{Charge, Leased, gateway_key};
 use crate::purse::Purse;
+use crate::store::lender::Kind;
 use crate::tally::MAX_USED;
 use crate::{Caller, Denial, Reason, Service};
 

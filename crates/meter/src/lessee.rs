@@ -13,11 +13,11 @@ use tokio::time::{Instant as Deadline, timeout_at};
 
 use crate::clock::Now;
 use crate::holdings::{Borrower, Holdings, Moment};
-use crate::lender::Lender;
 use crate::lending::{KindView, LendingView};
 use crate::open_days::OpenDays;
 use crate::purse::{Purse, Wanted};
 use crate::share::Share;
+use crate::store::lender::Lender;
 use crate::store::{Bell, StoreError};
 use crate::{Replica, Service};
 

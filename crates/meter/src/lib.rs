@@ -25,7 +25,6 @@ mod holdings;
 mod lease;
 mod leased;
 mod ledger;
-mod lender;
 mod lending;
 mod lessee;
 mod mapped;

@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering;
 
 use tokio_postgres::{Client, GenericClient, Transaction};
 
-use crate::lender::Lender;
 use crate::seal::Sealed;
+use crate::store::lender::Lender;
 use crate::store::{
     Account, AccountChange, AccountRef, Bell, Changes, CountedRow, Head, Key, KeyChange,
     NewAccount, NewKey, Pages, RowName, Store, StoreError, StoredRow, Total, UsageRow,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::Service;
 use crate::lease::{Lease, Term};
-use crate::lender::{Kind, PotName};
+use crate::store::lender::{Kind, PotName};
 use crate::table::{Allowance, KeyEntry};
 use crate::tally::Tally;
 

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::lender::Standing;
+use crate::store::lender::Standing;
 
 /// How many are live and which of them this one is.
 #[derive(Debug)]

@@ -8,13 +8,13 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::lender::Lender;
 use crate::{Replica, Service, Utc};
 
 mod account;
 mod bell;
 mod error;
 mod key;
+pub(crate) mod lender;
 mod usage;
 mod whole;
 
@@ -22,6 +22,7 @@ pub use account::{Account, AccountChange, AccountRef, NewAccount};
 pub use bell::Bell;
 pub use error::StoreError;
 pub use key::{Key, KeyChange, NewKey};
+use lender::Lender;
 pub use usage::{ChainName, CountedRow, RowName, Total, UsageRow};
 pub use whole::{Head, Pages, StoredRow};
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwap;
 
 use crate::bucket::Bucket;
-use crate::buckets::Known;
+use crate::buckets::at_server::AtServer;
 use crate::lease::Lease;
 use crate::plan::{Offer, chain_bits};
 use crate::store::{Account, Changes, Key, Total};
@@ -67,7 +67,7 @@ pub(crate) struct Allowance {
     pub(crate) day_lease: Lease,
     pub(crate) month_lease: Lease,
     /// What is known of its bucket where several processes have it in common.
-    pub(crate) known: Known,
+    pub(crate) at_server: AtServer,
 }
 
 /// A key: what its row says and what it has used.

@@ -10,8 +10,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Scopes;
-use crate::lender::{Kind, Standing, fair, lent};
 use crate::open_days::OpenDays;
+use crate::store::lender::{Kind, Standing, fair, lent};
 use crate::store::{Account, Changes, Key, Total};
 use crate::table::{KeyEntry, Table};
 use crate::{Plans, Utc};

@@ -12,7 +12,9 @@ use tokio_postgres::types::ToSql;
 
 use super::session::{LONG, SHORT};
 use super::{Postgres, unsigned};
-use crate::lender::{Ask, KEPT_STAMPS, Kind, Lender, Lent, PotName, SILENCE, Standing, lent};
+use crate::store::lender::{
+    Ask, KEPT_STAMPS, Kind, Lender, Lent, PotName, SILENCE, Standing, lent,
+};
 use crate::store::{StoreError, Total};
 use crate::{Replica, Service};
 

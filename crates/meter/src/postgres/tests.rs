@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, Weak};
 use testkit::Postgres as Server;
 
 use super::*;
-use crate::lender::{Ask, Kind, Lent, PotName};
 use crate::store::ChainName;
 use crate::store::exercises;
 use crate::store::exercises::{at, new_account, new_key};
+use crate::store::lender::{Ask, Kind, Lent, PotName};
 
 /// The server of all tests that leave it running; it ends with the last of them.
 fn server() -> Arc<Server> {

@@ -11,7 +11,8 @@ use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::store::{StoreError, Total};
+use super::error::StoreError;
+use super::usage::Total;
 use crate::utc::{first_day_of_month, month_of_day};
 use crate::{Replica, Service};
 
