@@ -154,7 +154,8 @@ impl Deployed {
         let names = ["one", "two", "three", "balancer", "redis", "postgres"];
         let pids = names.map(|name| self.pid(name));
         let script = self.script.id().to_string();
-        assert!(Command::new("kill").args(["-s", "INT", &script]).status().unwrap().success());
+        // Not INT, which a shell cannot trap where it was started in the background.
+        assert!(Command::new("kill").args(["-s", "TERM", &script]).status().unwrap().success());
         wait("the end of the script", || self.script.has_ended().then_some(()));
         for (name, pid) in names.iter().zip(pids) {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
