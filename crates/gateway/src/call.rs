@@ -93,7 +93,9 @@ impl Call<'_> {
         let Envelope { jsonrpc, id, .. } = self.envelope;
         match dialect {
             Dialect::LegacyCore | Dialect::Monerod => true,
-            Dialect::Dcrd => id.is_some_and(|id| id != b"null"),
+            // It makes no answer with an id that is neither a number nor a string
+            // (dcrd, dcrjson/jsonrpc.go, `IsValidIDType`).
+            Dialect::Dcrd => id.is_some_and(|id| !matches!(id, b"null" | b"true" | b"false")),
             Dialect::Core | Dialect::Zebrad | Dialect::Geth => {
                 id.is_some() || jsonrpc.is_none_or(|raw| unescape(raw) != "\"2.0\"")
             }
