@@ -144,7 +144,8 @@ impl Connection {
         let before = self.read;
         (self.passed_over, self.looked_at) = (0, 0);
         // A new connection may get a session ticket of TLS at any time.
-        let outcome = match !self.used || self.is_silent() {
+        let may_speak = !self.used && matches!(self.socket, Socket::Tls(_));
+        let outcome = match may_speak || self.is_silent() {
             true => {
                 self.alarm.as_mut().reset(deadline.into());
                 poll_fn(|cx| self.poll_head(cx)).await
