@@ -188,6 +188,9 @@ impl Buckets {
         let mut call = self.script.key(key);
         call.arg(tokens).arg(rate).arg(elsewhere);
         match timeout(PATIENCE, call.invoke_async::<(bool, u64)>(&mut line)).await {
+            Ok(Ok((_, missing))) if missing > most_missing(tokens, rate, elsewhere) => {
+                Err("it says what cannot be".to_owned())
+            }
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err(format!("no answer within {} ms", PATIENCE.as_millis())),
@@ -210,6 +213,13 @@ impl Buckets {
 }
 
 /// How full a bucket is of which so many millionths of a token are missing.
+/// More cannot be missing of a bucket: what a batch was let go into debt for stands beside the tokens
+/// of an hour. What the server says is shown to customers.
+fn most_missing(tokens: u32, rate: u32, elsewhere: u32) -> u64 {
+    let hour = 3600 * u64::from(rate.max(1));
+    (hour + u64::from(tokens) + u64::from(elsewhere)).saturating_mul(MILLION)
+}
+
 fn level(missing: u64, rate: u32) -> Level {
     let second = u64::from(rate.max(1)) * MILLION;
     // At most the rate.
