@@ -7,6 +7,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use chain::Chain;
 use tokio::sync::Mutex;
@@ -38,6 +39,8 @@ pub struct Meter {
     throttle: Throttle,
     nothing: Arc<Offer>,
     catching_up: Arc<Mutex<()>>,
+    /// The last rows could not be recorded.
+    gave_up: AtomicBool,
 }
 
 impl Meter {
@@ -82,6 +85,7 @@ impl Meter {
             throttle: Throttle::default(),
             nothing: Offer::nothing(),
             catching_up: Arc::default(),
+            gave_up: AtomicBool::new(false),
         }))
     }
 
@@ -123,8 +127,9 @@ impl Meter {
     /// Records usage for the last time and returns what the store has lent. Blocks. What is still
     /// charged after it is recorded when the service is opened again.
     pub fn finish(&self) -> Result<(), StoreError> {
-        self.record()?;
-        self.engine.return_leases()
+        let finished = self.record().and_then(|()| self.engine.return_leases());
+        self.gave_up.store(finished.is_err(), Ordering::Relaxed);
+        finished
     }
 
     /// Finds who calls: key, account, plan.
@@ -342,6 +347,10 @@ impl Meter {
 impl Drop for Meter {
     fn drop(&mut self) {
         drop(self.background.take());
+        if *self.gave_up.get_mut() {
+            // A store that is away was waited for once; the usage files keep what it lacks.
+            return;
+        }
         if let Err(error) = self.finish() {
             tracing::error!(%error, "usage cannot be recorded; it is kept in the usage files");
         }
