@@ -8,7 +8,7 @@ use std::sync::Arc;
 use chain::Family;
 use chain::utxo::Layout;
 use index::utxo::{Agreement, Store, Verdict};
-use index::{Again, Progress};
+use index::{Again, AtRest, Progress};
 use node::{CallError, Node, Pool, Tried, Weight};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -18,6 +18,7 @@ use super::{accounts, read_only, ring_audit, served};
 use crate::cli::output::{Output, complain, number};
 use crate::config::{Config, Served};
 use crate::failure::Failure;
+use crate::serve::index_dir;
 
 /// What an audit found.
 #[derive(Serialize)]
@@ -62,6 +63,12 @@ pub(super) fn verify(
     output: Output,
 ) -> Result<ExitCode, Failure> {
     let served = served(config, slug)?;
+    let dir = index_dir(&config.store.dir, slug);
+    let (holds, _) = AtRest::identities(&dir, served.chain, served.network)
+        .map_err(|error| Failure::new(error.to_string()))?;
+    if holds.is_none() {
+        return Err(Failure::new(format!("{} holds nothing yet", dir.display())));
+    }
     match served.chain.family {
         Family::Utxo(_) => audit(config, &served, blocks, output),
         Family::Ring => ring_audit::audit(config, &served, blocks, output),
