@@ -298,10 +298,8 @@ fn what_all_documents_have_is_the_same_in_each() {
 
 #[test]
 fn interface_has_every_chain_in_order() {
-    let slugs = chain::ALL.map(|chain| chain.slug);
     let [utxo, accounts, rings] = DOCUMENTS;
-    assert!(utxo.text().contains(&format!("enum: [{}]", slugs.join(", "))));
-    for (document, family) in [(accounts, "account"), (rings, "ring")] {
+    for (document, family) in [(utxo, "utxo"), (accounts, "account"), (rings, "ring")] {
         let chains = chain::ALL.iter().filter(|chain| chain.family.as_str() == family);
         let slugs: Vec<&str> = chains.map(|chain| chain.slug).collect();
         assert!(document.text().contains(&format!("enum: [{}]", slugs.join(", "))), "{family}");
