@@ -6,6 +6,7 @@
 //! before another one stands ready.
 
 mod accounts;
+mod asked;
 mod audit;
 mod export;
 mod findings;

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use index::account::{Comparison, Incomparable, Store, Verdict};
 use index::{Memory, Progress};
-use node::{Pool, Tried};
 use serde::Serialize;
 
+use super::asked::ask_one;
 use super::findings::faults_text;
 use crate::cli::output::{Output, complain, number};
 use crate::config::{Config, Served};
@@ -72,16 +72,8 @@ async fn compare(
     all: bool,
     tell: impl FnMut(Progress),
 ) -> Result<Comparison, Incomparable> {
-    let pool = Pool::new(served.chain, served.network, served.pool.clone());
-    let pool = pool.map_err(|_| Incomparable::Node("its settings cannot be used".into()))?;
-    pool.start();
-    pool.probed().await;
-    let compared = match pool.pick(&Tried::new()) {
-        Ok(node) => store.compare(&node, all, tell).await,
-        Err(_) => Err(Incomparable::Node("no node can be asked".into())),
-    };
-    pool.stop();
-    compared
+    let asked = ask_one(served, async |node| store.compare(node, all, tell).await).await;
+    asked.map_err(|why| Incomparable::Node(why.to_string()))?
 }
 
 fn audit(served: &Served, verdict: Verdict, compared: Result<Comparison, Incomparable>) -> Audit {

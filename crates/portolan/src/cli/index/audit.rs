@@ -9,10 +9,11 @@ use chain::Family;
 use chain::utxo::Layout;
 use index::utxo::{Agreement, Store, Verdict};
 use index::{Again, AtRest, Progress};
-use node::{CallError, Node, Pool, Tried, Weight};
+use node::{CallError, Node, Weight};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::asked::ask_one;
 use super::findings::{again_text, faults_text};
 use super::{accounts, read_only, ring_audit, served};
 use crate::cli::output::{Output, complain, number};
@@ -133,22 +134,14 @@ fn pools(verdict: &Verdict) -> Vec<Pooled> {
 
 /// The node's own count, and whether it leaves nothing to complain of.
 async fn ask_node(served: &Served, verdict: &Verdict) -> (String, bool) {
-    let Ok(pool) = Pool::new(served.chain, served.network, served.pool.clone()) else {
-        return ("not asked: its settings cannot be used".into(), true);
-    };
     let Some(format) = served.chain.format() else {
         return ("not asked: it has no such count".into(), true);
     };
-    pool.start();
-    pool.probed().await;
-    let answers = match pool.pick(&Tried::new()) {
-        Ok(node) => ask(&node, Verdict::questions(format)).await,
-        Err(_) => return ("not asked: no node can be asked".into(), true),
-    };
-    pool.stop();
-    let answers = match answers {
-        Ok(answers) => answers,
-        Err(error) => return (format!("not compared: {error}"), true),
+    let asked = ask_one(served, async |node| ask(node, Verdict::questions(format)).await).await;
+    let answers = match asked {
+        Ok(Ok(answers)) => answers,
+        Ok(Err(error)) => return (format!("not compared: {error}"), true),
+        Err(why) => return (format!("not asked: {why}"), true),
     };
     let answers: Vec<&str> = answers.iter().map(|text| text.get()).collect();
     match verdict.against(&answers, served.chain.decimals) {
@@ -166,16 +159,10 @@ async fn ask_node(served: &Served, verdict: &Verdict) -> (String, bool) {
 
 /// Every block of a node again.
 async fn read_again(served: &Served, store: &Store) -> Result<Again, Failure> {
-    let pool = Pool::new(served.chain, served.network, served.pool.clone())?;
-    pool.start();
-    pool.probed().await;
     complain("portolan: reading the node's blocks again");
-    let again = match pool.pick(&Tried::new()) {
-        Ok(node) => store.read_again(&node, |_| ()).await.map_err(|error| error.to_string()),
-        Err(_) => Err("no node can be asked for its blocks".to_owned()),
-    };
-    pool.stop();
-    again.map_err(Failure::new)
+    let again = ask_one(served, async |node| store.read_again(node, |_| ()).await).await;
+    let again = again.map_err(|why| Failure::new(why.to_string()))?;
+    again.map_err(|error| Failure::new(error.to_string()))
 }
 
 /// The answers of one node, one after the other.

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use index::ring::{Agreement, Progress, Store, Verdict};
 use index::{Again, Memory};
-use node::{Pool, Tried};
 use serde::Serialize;
 
+use super::asked::ask_one;
 use super::findings::{again_text, faults_text};
 use crate::cli::output::{Output, complain, number};
 use crate::config::{Config, Served};
@@ -103,38 +103,23 @@ pub(super) fn audit(
 
 /// Every block of a node again.
 async fn read_again(served: &Served, store: &Store) -> Result<Again, Failure> {
-    let pool = Pool::new(served.chain, served.network, served.pool.clone())?;
-    pool.start();
-    pool.probed().await;
     complain("portolan: reading the node's blocks again");
-    let again = match pool.pick(&Tried::new()) {
-        Ok(node) => store.read_again(&node, |_| ()).await.map_err(|error| error.to_string()),
-        Err(_) => Err("no node can be asked for its blocks".to_owned()),
-    };
-    pool.stop();
-    again.map_err(Failure::new)
+    let again = ask_one(served, async |node| store.read_again(node, |_| ()).await).await;
+    let again = again.map_err(|why| Failure::new(why.to_string()))?;
+    again.map_err(|error| Failure::new(error.to_string()))
 }
 
 /// What the node says, and whether it leaves nothing to complain of.
 async fn ask_node(served: &Served, store: &Store, verdict: &Verdict) -> (String, bool) {
-    let Ok(pool) = Pool::new(served.chain, served.network, served.pool.clone()) else {
-        return ("not asked: its settings cannot be used".into(), true);
-    };
-    pool.start();
-    pool.probed().await;
-    let said = match pool.pick(&Tried::new()) {
-        Ok(node) => match verdict.against(store, &node).await {
-            Agreement::Same => ("same".into(), true),
-            Agreement::Differs(what) => (format!("differs: {what}"), false),
-            Agreement::OtherBlock { theirs } => {
-                (format!("not compared: the node is at block {theirs}"), true)
-            }
-            Agreement::Unreadable(why) => (format!("not compared: {why}"), true),
-        },
-        Err(_) => ("not asked: no node can be asked".into(), true),
-    };
-    pool.stop();
-    said
+    match ask_one(served, async |node| verdict.against(store, node).await).await {
+        Ok(Agreement::Same) => ("same".into(), true),
+        Ok(Agreement::Differs(what)) => (format!("differs: {what}"), false),
+        Ok(Agreement::OtherBlock { theirs }) => {
+            (format!("not compared: the node is at block {theirs}"), true)
+        }
+        Ok(Agreement::Unreadable(why)) => (format!("not compared: {why}"), true),
+        Err(why) => (format!("not asked: {why}"), true),
+    }
 }
 
 fn audit_text(audit: &Audit) -> String {
