@@ -10,7 +10,6 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tempfile::TempDir;
@@ -26,7 +25,6 @@ const USER: &str = "portolan";
 const PASSWORD: &str = "told to nobody but the tests";
 /// What it writes when it takes connections.
 const READY: &str = "database system is ready to accept connections";
-const LONGEST_START: Duration = Duration::from_secs(60);
 const TRIES: usize = 3;
 
 /// A running PostgreSQL, or one that was stopped for a while. Dropping it ends it.
@@ -120,16 +118,9 @@ impl Postgres {
             command.arg("-c").arg(setting);
         }
         let log = self.folder.path().join("output");
-        let mut process = Process::start(&mut command, &log, HINT)?;
-        let until = Instant::now() + LONGEST_START;
-        while !process.has_ended() && Instant::now() < until {
-            if fs::read_to_string(&log).is_ok_and(|said| said.contains(READY)) {
-                self.process = Some(process);
-                return Ok(());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Err(process.down())
+        let process = Process::start_until(READY, &mut command, &log, HINT)?;
+        self.process = Some(process);
+        Ok(())
     }
 
     /// Ends it for a while: connections are cut, nothing is lost.

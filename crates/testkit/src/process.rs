@@ -15,6 +15,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 /// How long a process may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(20);
 
+/// How long it may take to say that it is ready.
+const LONGEST_START: Duration = Duration::from_secs(30);
+
 /// Why a node does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -62,6 +65,27 @@ impl Process {
             _ => StartError::Io(error),
         })?;
         Ok(Process { child, log: log.to_owned(), program })
+    }
+
+    /// The same, waiting until it has written `ready`.
+    ///
+    /// # Errors
+    /// It ends, or takes longer than half a minute.
+    pub fn start_until(
+        ready: &str,
+        command: &mut Command,
+        log: &Path,
+        hint: &'static str,
+    ) -> Result<Process, StartError> {
+        let mut process = Process::start(command, log, hint)?;
+        let until = Instant::now() + LONGEST_START;
+        while !process.has_ended() && Instant::now() < until {
+            if fs::read_to_string(log).is_ok_and(|said| said.contains(ready)) {
+                return Ok(process);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Err(process.down())
     }
 
     /// Its process id.

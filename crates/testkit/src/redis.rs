@@ -6,7 +6,6 @@
 use std::fs;
 use std::io;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tempfile::TempDir;
@@ -17,7 +16,6 @@ use crate::process::{Process, StartError};
 const HINT: &str = "apt-get install redis-server";
 /// What it writes when it takes connections.
 const READY: &str = "Ready to accept connections";
-const LONGEST_START: Duration = Duration::from_secs(30);
 const TRIES: usize = 3;
 
 /// A running Redis, or one that was stopped for a while. Dropping it ends it.
@@ -87,16 +85,9 @@ impl Redis {
             false => command.args(["--port", &port]),
         };
         let log = self.folder.path().join("output");
-        let mut process = Process::start(command.args(&self.more), &log, HINT)?;
-        let until = Instant::now() + LONGEST_START;
-        while !process.has_ended() && Instant::now() < until {
-            if fs::read_to_string(&log).is_ok_and(|said| said.contains(READY)) {
-                self.process = Some(process);
-                return Ok(());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Err(process.down())
+        let process = Process::start_until(READY, command.args(&self.more), &log, HINT)?;
+        self.process = Some(process);
+        Ok(())
     }
 
     /// Ends it for a while: connections are cut, everything is forgotten.
