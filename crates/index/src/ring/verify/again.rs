@@ -2,16 +2,15 @@
 //!
 //! The audit of the rows proves what follows from the records; this proves blocks and records
 //! themselves: also the bodies of transactions whose hashes cannot be worked out without their proofs.
-//! Leaves choosing a node to its caller. Invariant: a block that the node does not give is counted as
-//! not compared, never as a fault.
+//! Leaves choosing a node to its caller, and the walk to `audit`.
 
 use std::sync::Arc;
 
 use chain::ring::Hash;
-use futures_util::{StreamExt, stream};
 use node::{CallError, Node};
 
-use crate::audit::{Again, Progress};
+use crate::IndexError;
+use crate::audit::{Again, Fetched, Progress, read_again};
 use crate::faults::Faults;
 use crate::ring::block_row::BlockRow;
 use crate::ring::decoded::{RawBlock, decode};
@@ -21,10 +20,6 @@ use crate::ring::store::Store;
 use crate::ring::upstream;
 use crate::row::u40;
 use crate::sync::UpstreamError;
-use crate::{IndexError, ReadError};
-
-/// Blocks that are fetched at once.
-const WINDOW: usize = 8;
 
 impl Store {
     /// Reads every block from a node again, and holds its row and its records against it.
@@ -34,45 +29,25 @@ impl Store {
     pub async fn read_again(
         &self,
         node: &Arc<Node>,
-        mut progress: impl FnMut(Progress),
+        progress: impl FnMut(Progress),
     ) -> Result<Again, IndexError> {
         let Some(tip) = self.tip() else { return Ok(Again::default()) };
-        let (mut again, mut faults) = (Again::default(), Faults::default());
-        let total = Some(u64::from(tip.height) + 1);
         let fetch = |height: u32| async move {
-            Ok::<_, ReadError>(match self.block(height)? {
-                Some(row) => {
-                    let raw = upstream::block(node, &row.hash).await;
-                    Some((row, raw))
-                }
-                None => None,
-            })
+            let Some(row) = self.block(height)? else { return Ok(None) };
+            let raw = match upstream::block(node, &row.hash).await {
+                Ok(raw) => Some(raw),
+                // It does not have it, or not any more.
+                Err(UpstreamError::Call(CallError::Rpc { .. })) => None,
+                Err(error) => return Err(IndexError::failed(error)),
+            };
+            Ok(Some(Fetched { transactions: row.tx_count, row, raw }))
         };
-        let mut blocks = stream::iter(0..=tip.height).map(fetch).buffered(WINDOW);
-        let (mut height, mut previous) = (0u64, Hash::ZERO);
-        while let Some(fetched) = blocks.next().await {
-            match fetched? {
-                Some((row, raw)) => {
-                    let before = std::mem::replace(&mut previous, row.hash);
-                    match raw {
-                        Ok(raw) => {
-                            again.blocks += 1;
-                            again.transactions += u64::from(row.tx_count);
-                            self.hold(&row, before, &raw, &mut faults)?;
-                        }
-                        // It does not have it, or not any more.
-                        Err(UpstreamError::Call(CallError::Rpc { .. })) => again.not_compared += 1,
-                        Err(error) => return Err(IndexError::failed(error)),
-                    }
-                }
-                None => faults.say(format_args!("block {height}: has no row")),
-            }
-            height += 1;
-            progress(Progress { step: "node's blocks", done: height, total });
-        }
-        drop(blocks);
-        (again.faults, again.fault_count) = faults.into_parts();
-        Ok(again)
+        let mut previous = Hash::ZERO;
+        let hold = |row: &BlockRow, raw: Option<RawBlock>, faults: &mut Faults| {
+            let before = std::mem::replace(&mut previous, row.hash);
+            raw.map_or(Ok(()), |raw| self.hold(row, before, &raw, faults))
+        };
+        read_again(tip.height, fetch, hold, progress).await
     }
 
     /// Holds a block's rows against its bytes and the node's own word on its weight.

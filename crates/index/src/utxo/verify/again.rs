@@ -2,7 +2,7 @@
 //!
 //! The audit of the rows proves what follows from them; this proves the rows themselves: headers with
 //! all that their hashes are of, the trees of transactions, each record. Leaves choosing a node to its
-//! caller. Invariant: a block that the node does not give is counted as not compared, never as a fault.
+//! caller, and the walk to `audit`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chain::Hash32;
 use chain::utxo::{Block, Transaction};
-use futures_util::{StreamExt, stream};
 use node::{CallError, Node};
 
 use super::super::block_row::BlockRow;
@@ -21,13 +20,10 @@ use super::super::schema::TX_BY_NUM;
 use super::super::steps::records;
 use super::super::store::Store;
 use super::super::voided;
-use crate::audit::{Again, Progress};
+use crate::audit::{Again, Fetched, Progress, read_again};
 use crate::faults::Faults;
 use crate::row::u40;
 use crate::{IndexError, ReadError};
-
-/// Blocks that are fetched at once.
-const WINDOW: usize = 8;
 
 impl Store {
     /// Reads every block from a node again, and holds its row and its records against it.
@@ -37,41 +33,23 @@ impl Store {
     pub async fn read_again(
         &self,
         node: &Arc<Node>,
-        mut progress: impl FnMut(Progress),
+        progress: impl FnMut(Progress),
     ) -> Result<Again, IndexError> {
         let Some(tip) = self.tip() else { return Ok(Again::default()) };
-        let (mut again, mut faults) = (Again::default(), Faults::default());
-        let total = Some(u64::from(tip.height) + 1);
         let fetch = |height: u32| async move {
-            let row = self.block(height)?;
-            Ok::<_, ReadError>(match row {
-                Some(row) => {
-                    let raw = node.raw_block(&row.hash.to_string()).await;
-                    Some((row, raw))
-                }
-                None => None,
-            })
-        };
-        let mut blocks = stream::iter(0..=tip.height).map(fetch).buffered(WINDOW);
-        let mut height = 0u64;
-        while let Some(fetched) = blocks.next().await {
-            match fetched? {
-                Some((row, Ok(raw))) => {
-                    again.blocks += 1;
-                    again.transactions += u64::from(row.tx_count);
-                    self.hold(&row, &raw, &mut faults)?;
-                }
+            let Some(row) = self.block(height)? else { return Ok(None) };
+            let raw = match node.raw_block(&row.hash.to_string()).await {
+                Ok(raw) => Some(raw),
                 // It does not have it, or not any more.
-                Some((_, Err(CallError::Rpc { .. }))) => again.not_compared += 1,
-                Some((_, Err(error))) => return Err(IndexError::failed(error)),
-                None => faults.say(format_args!("block {height}: has no row")),
-            }
-            height += 1;
-            progress(Progress { step: "node's blocks", done: height, total });
-        }
-        drop(blocks);
-        (again.faults, again.fault_count) = faults.into_parts();
-        Ok(again)
+                Err(CallError::Rpc { .. }) => None,
+                Err(error) => return Err(IndexError::failed(error)),
+            };
+            Ok(Some(Fetched { transactions: row.tx_count, row, raw }))
+        };
+        let hold = |row: &BlockRow, raw: Option<Bytes>, faults: &mut Faults| {
+            raw.map_or(Ok(()), |raw| self.hold(row, &raw, faults))
+        };
+        read_again(tip.height, fetch, hold, progress).await
     }
 
     /// Holds a block's rows against its bytes.
