@@ -213,11 +213,11 @@ impl Buckets {
 }
 
 /// How full a bucket is of which so many millionths of a token are missing.
-/// More cannot be missing of a bucket: what a batch was let go into debt for stands beside the tokens
-/// of an hour. What the server says is shown to customers.
+/// More cannot be missing of a bucket: the largest batch of the lowest rate owes three hours. What the
+/// server says is shown to customers.
 fn most_missing(tokens: u32, rate: u32, elsewhere: u32) -> u64 {
-    let hour = 3600 * u64::from(rate.max(1));
-    (hour + u64::from(tokens) + u64::from(elsewhere)).saturating_mul(MILLION)
+    let day = 86_400 * u64::from(rate.max(1));
+    (day + u64::from(tokens) + u64::from(elsewhere)).saturating_mul(MILLION)
 }
 
 fn level(missing: u64, rate: u32) -> Level {

@@ -1,5 +1,7 @@
 //! The server of shared buckets by itself: how it is entered, and what the script does there.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -47,6 +49,55 @@ fn a_server_is_entered_by_password_and_in_tls() {
     let entered = BucketsAddress::new(&url, Some(&file("narrow", "open")), None).unwrap();
     entered.try_it().unwrap();
     assert!(errors.iter().all(|error| !error.contains("hunter2")), "{errors:?}");
+}
+
+/// A number of the protocol, behind its mark.
+fn number(reader: &mut impl BufRead) -> Option<usize> {
+    let mut line = String::new();
+    reader.read_line(&mut line).ok()?;
+    line.trim_end().get(1..)?.parse().ok()
+}
+
+/// The first word of the next command.
+fn command(reader: &mut impl BufRead) -> Option<String> {
+    let mut first = None;
+    for _ in 0..number(reader)? {
+        let mut word = vec![0; number(reader)? + 2];
+        reader.read_exact(&mut word).ok()?;
+        first.get_or_insert_with(|| String::from_utf8_lossy(&word).trim_end().to_owned());
+    }
+    first
+}
+
+/// A server that answers each script with these numbers; its address.
+fn saying(numbers: &'static str) -> BucketsAddress {
+    let hash = redis::Script::new(include_str!("../../src/buckets/take.lua")).get_hash().to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            while let Some(command) = command(&mut reader) {
+                let answer = match command.as_str() {
+                    "SCRIPT" => format!("${}\r\n{hash}\r\n", hash.len()),
+                    "EVALSHA" => numbers.to_owned(),
+                    _ => "+OK\r\n".to_owned(),
+                };
+                if stream.write_all(answer.as_bytes()).is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    BucketsAddress::new(&url, None, None).unwrap()
+}
+
+#[test]
+fn a_server_that_says_what_cannot_be_is_none() {
+    saying("*2\r\n:1\r\n:1000000\r\n").try_it().unwrap();
+    for numbers in ["*2\r\n:0\r\n:9223372036854775807\r\n", "*2\r\n:1\r\n:-1\r\n"] {
+        assert_eq!(saying(numbers).try_it().unwrap_err(), "it says what cannot be", "{numbers}");
+    }
 }
 
 /// What the script says: whether tokens were taken, and how many millionths are missing.
