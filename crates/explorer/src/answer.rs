@@ -80,7 +80,7 @@ impl Question<'_> {
 
 fn out_of_bounds(name: &str, least: u64, most: u64) -> Refusal {
     bad(match most {
-        u64::MAX => format!("{name} is out of bounds: it begins with {least}"),
+        u64::MAX => format!("{name} is out of bounds: it is from {least} to what 64 bits hold"),
         _ => format!("{name} is out of bounds: it is from {least} to {most}"),
     })
 }

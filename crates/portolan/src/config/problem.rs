@@ -44,18 +44,20 @@ pub enum ConfigError {
     },
 }
 
-/// Says that `given` is unknown, and which of the `known` names is nearest to it.
+/// Says that `given` is unknown, and which of the `known` names is meant, or what they are where none is near.
 ///
 /// `kind` is what it is a name of: `field`, `chain`.
 pub fn nearest<'a>(kind: &str, given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     if given.trim().is_empty() {
         return format!("the name of a {kind} is missing");
     }
-    let near = known
-        .into_iter()
-        .min_by_key(|name| strsim::damerau_levenshtein(&given.to_lowercase(), name));
-    match near {
-        Some(near) => format!("unknown {kind} {given:?}; the nearest known one is {near:?}"),
+    let known: Vec<&str> = known.into_iter().collect();
+    let distance = |name: &str| strsim::damerau_levenshtein(&given.to_lowercase(), name);
+    match known.iter().min_by_key(|name| distance(name)) {
+        Some(near) if distance(near) * 2 <= given.chars().count().max(near.len()) => {
+            format!("unknown {kind} {given:?}; the nearest known one is {near:?}")
+        }
+        Some(_) => format!("unknown {kind} {given:?}; the known ones are {}", known.join(", ")),
         None => format!("unknown {kind} {given:?}"),
     }
 }

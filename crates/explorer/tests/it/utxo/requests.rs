@@ -96,7 +96,12 @@ async fn parameters_are_plain_numbers_within_bounds_given_once() {
 async fn a_refusal_says_what_is_wrong_and_what_is_near() {
     let rig = rig().await;
     let cases = [
-        ("GET", "/btc/block/7/txs?page=0", 400, "page is out of bounds: it begins with 1"),
+        (
+            "GET",
+            "/btc/block/7/txs?page=0",
+            400,
+            "page is out of bounds: it is from 1 to what 64 bits hold",
+        ),
         (
             "GET",
             "/btc/block/7/txs?page_size=51",
