@@ -28,3 +28,17 @@ fn double_sha256() {
     assert_eq!(Hash32::sha256d(&[]).to_string(), empty);
     assert_eq!(Hash32::sha256d(&[b"ab", b"c"]), Hash32::sha256d(&[b"abc"]));
 }
+
+/// What is padded here is what a hasher makes of it.
+#[test]
+fn double_sha256_of_any_length() {
+    let message: Vec<u8> = (0..200).collect();
+    for length in 0..message.len() {
+        let message = &message[..length];
+        let right: [u8; 32] = Sha256::digest(Sha256::digest(message)).into();
+        assert_eq!(Hash32::sha256d(&[message]).wire(), &right, "{length}");
+    }
+    let [left, right] = [&message[..32], &message[32..64]].map(|it| Hash32::sha256d(&[it]));
+    let both = Hash32::sha256d(&[left.wire(), right.wire()]);
+    assert_eq!(Hash32::sha256d_of_two(&left, &right), both);
+}

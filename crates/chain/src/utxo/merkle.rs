@@ -29,8 +29,12 @@ impl Tree {
             if level.chunks_exact(2).any(|pair| pair[0] == pair[1]) {
                 return None;
             }
-            level =
-                level.chunks(2).map(|pair| self.node(&pair[0], &pair[pair.len() - 1])).collect();
+            let nodes = level.len().div_ceil(2);
+            for node in 0..nodes {
+                let right = (2 * node + 1).min(level.len() - 1);
+                level[node] = self.node(&level[2 * node], &level[right]);
+            }
+            level.truncate(nodes);
         }
         match (level.first(), self) {
             (None, Tree::Staked) => Some(Hash32::ZERO),
@@ -40,7 +44,7 @@ impl Tree {
 
     fn node(self, left: &Hash32, right: &Hash32) -> Hash32 {
         match self {
-            Tree::Plain => Hash32::sha256d(&[left.wire(), right.wire()]),
+            Tree::Plain => Hash32::sha256d_of_two(left, right),
             Tree::Staked => Hash32::blake256(&[left.wire(), right.wire()]),
         }
     }

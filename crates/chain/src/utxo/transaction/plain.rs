@@ -57,6 +57,9 @@ pub(super) fn read<'a>(
 
 impl Plain<'_> {
     pub(super) fn txid(&self, transaction: &Transaction<'_>) -> Hash32 {
+        if self.flags == 0 {
+            return Hash32::sha256d(&[transaction.raw]);
+        }
         let lock_time = transaction.lock_time.to_le_bytes();
         Hash32::sha256d(&[&transaction.raw[..4], self.body, &lock_time])
     }
