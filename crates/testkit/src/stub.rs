@@ -87,6 +87,7 @@ pub(crate) struct Shared {
     ledger: Mutex<Ledger>,
     calls: Mutex<HashMap<String, u64>>,
     publisher: Publisher,
+    publishing_at: Mutex<SocketAddr>,
 }
 
 impl StubNode {
@@ -123,6 +124,7 @@ impl StubNode {
         ledger: Ledger,
     ) -> io::Result<StubNode> {
         let network = chain.network("regtest").ok_or_else(|| invalid("there is no regtest"))?;
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let shared = Arc::new(Shared {
             chain,
             network,
@@ -131,8 +133,8 @@ impl StubNode {
             ledger: Mutex::new(ledger),
             calls: Mutex::default(),
             publisher: Publisher::new(),
+            publishing_at: Mutex::new(address),
         });
-        let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let (serving, over) = (Vec::new(), Arc::default());
         let mut stub = StubNode { shared, address, publishing_at: address, serving, over };
         stub.restart().await?;
@@ -166,6 +168,8 @@ impl StubNode {
         let (calls, news) = (bind(self.address).await?, bind(self.publishing_at).await?);
         self.address = calls.local_addr()?;
         self.publishing_at = news.local_addr()?;
+        *self.shared.publishing_at.lock().unwrap_or_else(PoisonError::into_inner) =
+            self.publishing_at;
         self.over = Arc::default();
         let (shared, over) = (Arc::clone(&self.shared), Arc::clone(&self.over));
         let serving = tokio::spawn(wire::serve(calls, shared, over));

@@ -4,6 +4,8 @@
 //!
 //! Source: Bitcoin Core 31.99, src/rpc/blockchain.cpp and src/rpc/mining.cpp.
 
+use std::sync::PoisonError;
+
 use chain::NetworkKind;
 use serde_json::{Value, json};
 
@@ -27,11 +29,14 @@ pub(super) fn call(shared: &Shared, method: &str, params: &[Value]) -> Outcome {
         "getrawmempool" => transactions::raw_pool(shared, &ledger, params),
         "getmempoolentry" => transactions::pool_entry(&ledger, params),
         "getmempoolinfo" => Ok(transactions::pool_info(&ledger)),
-        "getrawtransaction" => transactions::raw_transaction(&ledger, params),
+        "getrawtransaction" => transactions::raw_transaction(shared, &ledger, params),
         "gettxoutsetinfo" => unspent_info(shared, &ledger),
         "uptime" => Ok(shared.started.elapsed().as_secs().to_string()),
         "getindexinfo" => Ok(index_info(&ledger)),
         "getmininginfo" => Ok(mining_info(shared, &ledger)),
+        "estimatesmartfee" => Ok(no_estimate(params)),
+        "getzmqnotifications" => Ok(notifications(shared)),
+        "help" => Ok(quoted("help ( command )")),
         _ => Err((NO_METHOD, "Method not found")),
     }
 }
@@ -63,14 +68,21 @@ fn chain_info(shared: &Shared, ledger: &Ledger) -> String {
 fn network_info(shared: &Shared) -> String {
     // One that the network's nodes are known by, where it is told by that.
     let known = shared.network.user_agent.and_then(|agents| agents.first());
-    let agent = known.copied().unwrap_or(shared.chain.name);
+    let unless_known = if shared.chain.slug == "btc" { "Satoshi" } else { shared.chain.name };
+    let agent = known.copied().unwrap_or(unless_known);
     json!({
         "version": shared.options.version,
         "subversion": format!("/{agent}:{}/", shared.options.version),
         "protocolversion": 70016,
+        "localservices": "0000000000000409",
+        "localrelay": true,
+        "timeoffset": 0,
         "connections": 0,
         "networkactive": true,
+        "networks": [],
         "relayfee": 0.00001,
+        "incrementalfee": 0.00001,
+        "localaddresses": [],
         "warnings": "",
     })
     .to_string()
@@ -110,6 +122,22 @@ fn mining_info(shared: &Shared, ledger: &Ledger) -> String {
         "warnings": "",
     })
     .to_string()
+}
+
+fn notifications(shared: &Shared) -> String {
+    let published = *shared.publishing_at.lock().unwrap_or_else(PoisonError::into_inner);
+    let address = format!("tcp://{published}");
+    json!([
+        { "type": "pubhashblock", "address": address, "hwm": 1000 },
+        { "type": "pubhashtx", "address": address, "hwm": 1000 },
+    ])
+    .to_string()
+}
+
+/// What a node says that has seen too few transactions wait (src/rpc/fees.cpp).
+fn no_estimate(params: &[Value]) -> String {
+    let blocks = params.first().cloned().unwrap_or_default();
+    json!({ "errors": ["Insufficient data or no feerate found"], "blocks": blocks }).to_string()
 }
 
 fn chain_name(shared: &Shared) -> &'static str {

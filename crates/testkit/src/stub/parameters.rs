@@ -1,9 +1,10 @@
-//! What a call to a stub node asks for: a hash, and in how much detail.
+//! What a call to a stub node asks for: a hash, in how much detail, in order or by names.
 //!
-//! Source: Bitcoin Core 31.99, src/rpc/util.cpp.
+//! Source: Bitcoin Core 31.99, src/rpc/util.cpp and, for names, src/rpc/server.cpp,
+//! `transformNamedArguments`.
 
 use chain::Hash32;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::outcome::{BAD_PARAMETER, WRONG_TYPE};
 
@@ -14,6 +15,30 @@ pub(super) enum Detail {
     Hex,
     /// What can be said of it.
     Json,
+}
+
+/// The names of each method's parameters in order, where it may be called by names here; other names
+/// of one parameter with `|` between them.
+const NAMES: [(&str, &[&str]); 5] = [
+    ("getblock", &["blockhash", "verbosity|verbose"]),
+    ("getblockhash", &["height"]),
+    ("getblockheader", &["blockhash", "verbose"]),
+    ("getrawtransaction", &["txid", "verbosity|verbose", "blockhash"]),
+    ("estimatesmartfee", &["conf_target", "estimate_mode"]),
+];
+
+/// Parameters that were given by their names, in order.
+pub(super) fn in_order(
+    method: &str,
+    named: &Map<String, Value>,
+) -> Result<Vec<Value>, (i64, &'static str)> {
+    let names = NAMES.iter().find(|(name, _)| *name == method).map_or(&[][..], |(_, names)| names);
+    let mut params = vec![Value::Null; names.len()];
+    for (name, value) in named {
+        let place = names.iter().position(|names| names.split('|').any(|other| other == name));
+        params[place.ok_or((BAD_PARAMETER, "Unknown named parameter"))?] = value.clone();
+    }
+    Ok(params)
 }
 
 /// A hash that is a parameter.
@@ -35,5 +60,22 @@ pub(super) fn detail(
         Some(Value::Number(number)) if number.as_i64() == Some(0) => Ok(Detail::Hex),
         Some(Value::Number(_)) => Ok(Detail::Json),
         Some(_) => Err((WRONG_TYPE, "JSON value is not an integer as expected")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_are_put_in_order() {
+        let named = |value: Value| in_order("getblock", value.as_object().expect("an object"));
+        let both = json!({ "verbose": false, "blockhash": "00" });
+        assert_eq!(named(both), Ok(vec![json!("00"), json!(false)]));
+        assert_eq!(named(json!({ "blockhash": "00" })), Ok(vec![json!("00"), Value::Null]));
+        assert!(named(json!({ "height": 1 })).is_err());
+        assert!(in_order("uptime", &Map::new()).is_ok_and(|params| params.is_empty()));
     }
 }

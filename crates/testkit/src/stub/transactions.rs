@@ -4,12 +4,12 @@
 
 use bytes::Bytes;
 use chain::Hash32;
-use chain::utxo::{Block, Transaction};
+use chain::utxo::{Block, OutPoint, Transaction};
 use serde_json::{Value, json};
 
 use super::Shared;
 use super::ledger::Ledger;
-use super::outcome::{BAD_PARAMETER, MISC, NOT_FOUND, Outcome, quoted};
+use super::outcome::{BAD_PARAMETER, MISC, NOT_FOUND, Outcome, amount, quoted};
 use super::parameters::{Detail, detail, hash_of};
 
 const NO_TRANSACTION: Outcome = Err((
@@ -62,12 +62,14 @@ pub(super) fn pool_info(ledger: &Ledger) -> String {
         "usage": bytes,
         "maxmempool": 300_000_000,
         "mempoolminfee": 0.00001,
+        "minrelaytxfee": 0.00001,
+        "unbroadcastcount": 0,
     })
     .to_string()
 }
 
 /// `getrawtransaction`.
-pub(super) fn raw_transaction(ledger: &Ledger, params: &[Value]) -> Outcome {
+pub(super) fn raw_transaction(shared: &Shared, ledger: &Ledger, params: &[Value]) -> Outcome {
     let txid = hash_of(params.first())?;
     let found = match params.get(2).filter(|block| !block.is_null()) {
         None => ledger.transaction(&txid),
@@ -91,10 +93,48 @@ pub(super) fn raw_transaction(ledger: &Ledger, params: &[Value]) -> Outcome {
         "size": raw.len(),
         "hex": const_hex::encode(&raw),
     });
-    if let (Some(block), Some(members)) = (block, json.as_object_mut()) {
+    let members = json.as_object_mut().expect("it was made as an object");
+    if let Some(block) = block {
         members.insert("blockhash".to_owned(), block.to_string().into());
+        if let Some(stored) = ledger.block(&block).filter(|stored| ledger.is_best(stored)) {
+            let confirmations = ledger.height() - stored.height + 1;
+            members.insert("confirmations".to_owned(), confirmations.into());
+            members.insert("time".to_owned(), stored.header.time.into());
+            members.insert("blocktime".to_owned(), stored.header.time.into());
+        }
     }
-    Ok(json.to_string())
+    let mut text = json.to_string();
+    if let Ok(transaction) = Transaction::decode(&raw, &ledger.format) {
+        text.truncate(text.len() - 1);
+        text.push_str(&parts(&transaction, shared.chain.decimals));
+    }
+    Ok(text)
+}
+
+/// Inputs and outputs as a node tells them, of scripts the bytes alone, up to the end of the object
+/// (src/core_write.cpp, `TxToUniv`).
+fn parts(transaction: &Transaction<'_>, decimals: u8) -> String {
+    let inputs = transaction.inputs().map(|input| {
+        let script = const_hex::encode(input.script);
+        match input.previous == OutPoint::NULL {
+            true => json!({ "coinbase": script, "sequence": input.sequence }),
+            false => json!({
+                "txid": input.previous.txid.to_string(),
+                "vout": input.previous.vout,
+                "scriptSig": { "hex": script },
+                "sequence": input.sequence,
+            }),
+        }
+    });
+    // As text, since a float would lose places or take an exponent.
+    let outputs = transaction.outputs().enumerate().map(|(place, output)| {
+        let (value, script) = (amount(output.value.into(), decimals), output.script);
+        let script = const_hex::encode(script);
+        format!(r#"{{"value":{value},"n":{place},"scriptPubKey":{{"hex":"{script}"}}}}"#)
+    });
+    let (inputs, outputs) = (inputs.collect::<Value>(), outputs.collect::<Vec<_>>().join(","));
+    let (version, lock_time) = (transaction.version, transaction.lock_time);
+    format!(r#","version":{version},"locktime":{lock_time},"vin":{inputs},"vout":[{outputs}]}}"#)
 }
 
 fn in_block(ledger: &Ledger, block: &Hash32, txid: &Hash32) -> Option<(Option<Hash32>, Bytes)> {

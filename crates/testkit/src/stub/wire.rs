@@ -1,7 +1,8 @@
 //! How a stub node speaks: HTTP/1.1, JSON-RPC envelopes of both versions, batches, REST paths.
 //!
-//! What is answered is left to `methods`. Invariant: ids go back as they came; statuses are those
-//! of the node's own generation (src/httprpc.cpp, src/rest.cpp of Bitcoin Core).
+//! What is answered is left to `methods`. Invariant: ids go back as they came; statuses and the names
+//! of headers are those of the node's own generation (src/httprpc.cpp, src/rest.cpp of Bitcoin Core,
+//! whose HTTP server writes `Content-Length`: some clients know no other spelling).
 
 use std::io;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::outcome::Outcome;
-use super::{Shared, blocks, methods};
+use super::{Shared, blocks, methods, parameters};
 
 /// The longest request body (src/httpserver.h, `MAX_SIZE`).
 const MAX_BODY: usize = 32 << 20;
@@ -57,7 +58,9 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>, over: Arc<AtomicBool
         }
     });
     // A client that goes away is no matter here.
-    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+    let mut builder = http1::Builder::new();
+    builder.title_case_headers(true);
+    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
 }
 
 async fn answer(shared: &Shared, request: Request<Incoming>) -> Response<Full<Bytes>> {
@@ -132,6 +135,11 @@ impl<'a> Answered<'a> {
             (Some(method), Some(Value::Array(params))) => {
                 shared.count(method);
                 methods::call(shared, method, params)
+            }
+            (Some(method), Some(Value::Object(named))) => {
+                shared.count(method);
+                parameters::in_order(method, named)
+                    .and_then(|params| methods::call(shared, method, &params))
             }
             (Some(method), None | Some(Value::Null)) => {
                 shared.count(method);
