@@ -13,9 +13,31 @@ const MOST_BYTES: usize = 2 + 64 + SUM_BYTES;
 const MOST_WRITTEN: usize = 2 + 20 + SUM_BYTES;
 
 const DIGITS: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-/// So many digits fit into 64 bits.
-const STEP_DIGITS: usize = 10;
-const STEP: u128 = 58u128.pow(STEP_DIGITS as u32);
+/// So many digits make a group, whose value fits into 30 bits.
+const GROUP_DIGITS: usize = 5;
+const GROUP: u64 = 58u64.pow(GROUP_DIGITS as u32);
+/// What is written is read as so many numbers of 32 bits, and becomes so many groups.
+const LIMBS: usize = MOST_WRITTEN.div_ceil(4);
+const GROUPS: usize = 8;
+/// The groups of what the limb at each place stands for, the highest first.
+const PLACES: [[u64; GROUPS]; LIMBS] = places();
+
+const fn places() -> [[u64; GROUPS]; LIMBS] {
+    let mut places = [[0; GROUPS]; LIMBS];
+    places[LIMBS - 1][GROUPS - 1] = 1;
+    let mut place = LIMBS - 1;
+    while place > 0 {
+        let (mut group, mut carry) = (GROUPS, 0);
+        while group > 0 {
+            group -= 1;
+            let value = (places[place][group] << 32) + carry;
+            places[place - 1][group] = value % GROUP;
+            carry = value / GROUP;
+        }
+        place -= 1;
+    }
+    places
+}
 
 /// Which hash is taken twice for the sum.
 #[derive(Clone, Copy)]
@@ -46,22 +68,26 @@ pub(super) fn encode(version: &[u8], hash: &[u8; 20], sum: Sum) -> String {
     base58(&bytes[..end + SUM_BYTES])
 }
 
-/// The digits of a number of up to 29 bytes, ten at a time: a page shows a hundred addresses, and
-/// digit by digit they took a third of its time. A leading byte of zero is a leading digit 1.
+/// The digits of up to [`MOST_WRITTEN`] bytes: a page shows a hundred addresses, and digit by digit
+/// they took a third of its time. What the limbs stand for is added up group by group, so that only
+/// the sums are divided. A leading byte of zero is a leading digit 1.
 fn base58(bytes: &[u8]) -> String {
-    let mut limbs = [0u64; 4];
-    for (place, byte) in bytes.iter().rev().enumerate() {
-        limbs[3 - place / 8] |= u64::from(*byte) << (place % 8 * 8);
-    }
-    let mut text = [DIGITS[0]; 4 * STEP_DIGITS];
-    for digits in text.rchunks_exact_mut(STEP_DIGITS) {
-        let mut rest = 0;
-        for limb in &mut limbs {
-            let value = (rest << 64) | u128::from(*limb);
-            *limb = (value / STEP) as u64;
-            rest = value % STEP;
+    let mut padded = [0; 4 * LIMBS];
+    padded[4 * LIMBS - bytes.len()..].copy_from_slice(bytes);
+    let mut groups = [0u64; GROUPS];
+    // The first limb has 16 bits, so a sum is below 6 * 2^32 * 58^5 + 2^47, which is below 2^64.
+    for (limb, place) in padded.as_chunks().0.iter().zip(&PLACES) {
+        let limb = u64::from(u32::from_be_bytes(*limb));
+        for (group, value) in groups.iter_mut().zip(place) {
+            *group += limb * value;
         }
-        let mut rest = rest as u64;
+    }
+    let mut text = [DIGITS[0]; GROUPS * GROUP_DIGITS];
+    let mut carry = 0;
+    for (group, digits) in groups.iter().zip(text.as_chunks_mut::<GROUP_DIGITS>().0).rev() {
+        let value = group + carry;
+        carry = value / GROUP;
+        let mut rest = (value % GROUP) as u32;
         for digit in digits.iter_mut().rev() {
             *digit = DIGITS[(rest % 58) as usize];
             rest /= 58;
@@ -109,7 +135,7 @@ mod tests {
 
     #[test]
     fn digits_are_those_of_the_field() {
-        for length in [25, MOST_WRITTEN, 29] {
+        for length in [0, 1, 25, MOST_WRITTEN] {
             let mut bytes = vec![0; length];
             assert_eq!(base58(&bytes), "1".repeat(length));
             assert_eq!(base58(&vec![0xff; length]), bs58::encode(vec![0xff; length]).into_string());
