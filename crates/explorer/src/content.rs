@@ -4,10 +4,8 @@
 //! once to be sent. Leaves what a piece holds to the handlers. Invariant: of a long answer one
 //! piece at a time is in memory, and both times they are the same, because they come from one view.
 
-use std::hash::Hasher;
-
 use bytes::Bytes;
-use siphasher::sip::SipHasher13;
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::fail::Fail;
 use crate::reads::Reads;
@@ -99,7 +97,7 @@ pub(crate) async fn measure(
     reads: &Reads,
     account: u64,
 ) -> Result<Result<Long, Fail>, Refusal> {
-    let mut hasher = SipHasher13::new();
+    let mut hasher = Xxh3::new();
     let (mut length, mut largest) = (0, 0);
     loop {
         let made = move || {
@@ -111,13 +109,13 @@ pub(crate) async fn measure(
         match piece {
             Err(fail) => return Ok(Err(fail)),
             Ok(Some(piece)) => {
-                hasher.write(&piece);
+                hasher.update(&piece);
                 length += piece.len() as u64;
                 largest = largest.max(piece.len());
             }
             Ok(None) => {
                 pieces.restart();
-                return Ok(Ok(Long { pieces, length, hash: hasher.finish(), largest }));
+                return Ok(Ok(Long { pieces, length, hash: hasher.digest(), largest }));
             }
         }
     }

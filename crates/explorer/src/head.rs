@@ -1,12 +1,10 @@
 //! Heads of answers: what a client may keep, how a body is written, what a refusal adds.
 
-use std::hash::Hasher;
-
 use http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER, VARY,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
-use siphasher::sip::SipHasher13;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::content::Content;
 use crate::encoding::Coding;
@@ -19,9 +17,7 @@ const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// The weak tag of an uncompressed body.
 pub(crate) fn tag(body: &[u8]) -> String {
-    let mut hasher = SipHasher13::new();
-    hasher.write(body);
-    tag_of(hasher.finish())
+    tag_of(xxh3_64(body))
 }
 
 /// The weak tag that a hash makes.
