@@ -23,7 +23,10 @@ use crate::heights::Heights;
 use crate::{ReadError, Tier};
 
 mod address;
+mod blocks;
 mod transactions;
+
+use blocks::Blocks;
 
 pub use transactions::LIST_OUTPUTS;
 
@@ -34,6 +37,7 @@ pub struct View {
     tip: Tip,
     bits: Option<u32>,
     heights: Heights,
+    blocks: Blocks,
     snapshot: Arc<Snapshot>,
     key: HashKey,
     format: Format,
@@ -88,7 +92,8 @@ impl View {
         let (heights, key, format) = (store.heights().clone(), *store.key(), *store.format());
         // A row that cannot be read is told by whoever asks for the block itself.
         let bits = store.block(tip.height).ok().flatten().map(|block| block.bits);
-        Some(View { tip, bits, heights, snapshot, key, format, mempool: None })
+        let blocks = Blocks::default();
+        Some(View { tip, bits, heights, blocks, snapshot, key, format, mempool: None })
     }
 
     /// The same tip with another mempool; none where the node is not heard.
@@ -97,6 +102,7 @@ impl View {
             tip: self.tip,
             bits: self.bits,
             heights: self.heights.clone(),
+            blocks: self.blocks.clone(),
             snapshot: Arc::clone(&self.snapshot),
             key: self.key,
             format: self.format,
@@ -167,4 +173,8 @@ impl View {
         let block = self.block(height, tier)?;
         Ok(block.filter(|block| block.hash == *hash).map(|block| block.height))
     }
+}
+
+fn gone() -> ReadError {
+    ReadError::Damaged("a row that another one names is gone".into())
 }

@@ -3,12 +3,11 @@
 //! Invariant: a list reads at most [`LIST_OUTPUTS`] previous outputs, and besides at most the
 //! records of the few inputs of the transactions that do not fit (decision U6).
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use chain::Hash32;
 
-use super::{Inclusion, TransactionView, View};
+use super::{Inclusion, TransactionView, View, gone};
 use crate::db::Row;
 use crate::row::{of_u40, u40};
 use crate::utxo::block_row::BlockRow;
@@ -16,7 +15,7 @@ use crate::utxo::input_view::InputView;
 use crate::utxo::mempool::Entry;
 use crate::utxo::previous::PreviousRecords;
 use crate::utxo::record::TransactionRecord;
-use crate::utxo::schema::{HEADER_BY_HEIGHT, TX_BY_NUM};
+use crate::utxo::schema::TX_BY_NUM;
 use crate::utxo::txids::latest_row;
 use crate::utxo::voided;
 use crate::{ReadError, Tier};
@@ -247,36 +246,13 @@ impl View {
             return Err(ReadError::Cold);
         }
         let previous = PreviousRecords::load(self.reader(tier), wanted)?;
-        let blocks = self.blocks_of(tier, &records)?;
+        let blocks = self.inclusions(tier, records.iter().map(|(txnum, _)| *txnum))?;
         let mut views = Vec::with_capacity(records.len());
-        for ((txnum, record), fits) in records.into_iter().zip(fitting) {
-            let block = self.heights.height_of(txnum).and_then(|height| blocks.get(&height));
-            let block = block.ok_or_else(gone)?;
-            let inclusion =
-                Inclusion::Block { height: block.height, hash: block.hash, time: block.time };
+        for (((_, record), fits), inclusion) in records.into_iter().zip(fitting).zip(blocks) {
             let inputs = inputs(&record, fits, &previous)?;
             views.push(TransactionView { record, inclusion, inputs });
         }
         Ok(views)
-    }
-
-    fn blocks_of(
-        &self,
-        tier: Tier,
-        records: &[Confirmed],
-    ) -> Result<HashMap<u32, BlockRow>, ReadError> {
-        let heights = records.iter().filter_map(|(txnum, _)| self.heights.height_of(*txnum));
-        let mut heights: Vec<u32> = heights.collect();
-        heights.sort_unstable();
-        heights.dedup();
-        let keys: Vec<[u8; 4]> = heights.iter().map(|height| height.to_be_bytes()).collect();
-        let rows = self.reader(tier).multi_get(HEADER_BY_HEIGHT, &keys)?;
-        let mut blocks = HashMap::with_capacity(heights.len());
-        for (height, row) in heights.into_iter().zip(rows) {
-            let block = BlockRow::read(height, &row.ok_or_else(gone)?);
-            blocks.insert(height, block.map_err(|bad| bad.of("header_by_height"))?);
-        }
-        Ok(blocks)
     }
 }
 
@@ -287,10 +263,6 @@ fn read(txnum: u64, row: &[u8]) -> Result<TransactionRecord, ReadError> {
 /// Transactions of so many bytes are too much for what is done at once.
 fn at_once(tier: Tier, bytes: usize) -> Result<(), ReadError> {
     if tier == Tier::Cached && bytes > CACHED_BYTES { Err(ReadError::Cold) } else { Ok(()) }
-}
-
-fn gone() -> ReadError {
-    ReadError::Damaged("a row that another one names is gone".into())
 }
 
 /// Whether a transaction's previous outputs still fit; once one does not, none after it does.
