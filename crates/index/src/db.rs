@@ -15,13 +15,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rocksdb::checkpoint::Checkpoint;
-use rocksdb::{ColumnFamily, ColumnFamilyDescriptor, DB, ErrorKind, SnapshotWithThreadMode};
+use rocksdb::{ColumnFamily, ColumnFamilyDescriptor, DB, ErrorKind};
 use self_cell::self_cell;
 
 use crate::{IndexError, ReadError, Tier};
 
 pub(crate) use batch::Batch;
 pub use options::Memory;
+use reader::{Held, Ways};
 pub(crate) use reader::{Reader, Row};
 pub(crate) use rows::Rows;
 pub(crate) use sorted::SortedFile;
@@ -50,6 +51,7 @@ pub struct Db {
     specs: &'static [TableSpec],
     dir: PathBuf,
     memory: Memory,
+    latest: Ways,
     #[cfg(debug_assertions)]
     sum: std::sync::Mutex<u128>,
 }
@@ -71,6 +73,7 @@ impl Db {
             specs,
             dir: dir.to_owned(),
             memory: memory.clone(),
+            latest: Ways::new(None),
             #[cfg(debug_assertions)]
             sum: std::sync::Mutex::new(0),
         })
@@ -107,6 +110,7 @@ impl Db {
             specs,
             dir: dir.to_owned(),
             memory: memory.clone(),
+            latest: Ways::new(None),
             #[cfg(debug_assertions)]
             sum: std::sync::Mutex::new(0),
         })
@@ -140,12 +144,12 @@ impl Db {
 
     /// Reads what is committed.
     pub(crate) fn latest(&self) -> Reader<'_> {
-        Reader::new(self, None, Tier::Any)
+        Reader::new(self, None, &self.latest, Tier::Any)
     }
 
     /// Holds what is committed now.
     pub(crate) fn snapshot(self: &Arc<Db>) -> Snapshot {
-        Snapshot::new(Arc::clone(self), |db| db.db.snapshot())
+        Snapshot::new(Arc::clone(self), |db| Held::of(&db.db))
     }
 
     /// Puts a batch on the disk, whole or not at all.
@@ -224,16 +228,14 @@ self_cell! {
         owner: Arc<Db>,
 
         #[covariant]
-        dependent: Taken,
+        dependent: Held,
     }
 }
-
-type Taken<'a> = SnapshotWithThreadMode<'a, DB>;
 
 impl Snapshot {
     /// Reads the store as it was.
     pub(crate) fn reader(&self, tier: Tier) -> Reader<'_> {
-        Reader::new(self.borrow_owner(), Some(self.borrow_dependent()), tier)
+        self.borrow_dependent().reader(self.borrow_owner(), tier)
     }
 }
 
