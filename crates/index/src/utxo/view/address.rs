@@ -12,7 +12,7 @@ use super::transactions::LIST_OUTPUTS;
 use super::{TransactionView, View};
 use crate::db::Reader;
 use crate::utxo::history;
-use crate::utxo::mempool::{PoolScript, Turn};
+use crate::utxo::mempool::{Mempool, PoolScript, Turn};
 use crate::utxo::schema::{TOTALS_BY_SCRIPT, UNSPENT_BY_SCRIPT, UnspentKey, UnspentRow};
 use crate::utxo::script_id::ScriptId;
 use crate::utxo::totals::Totals;
@@ -185,13 +185,17 @@ impl View {
     /// # Errors
     /// As [`ReadError`] says.
     pub fn unspent(&self, script: &[u8], limit: usize) -> Result<Option<UnspentList>, ReadError> {
-        let Some(Used { id, totals, .. }) = self.used(script, Tier::Any)? else { return Ok(None) };
+        let Some(Used { id, totals, pool }) = self.used(script, Tier::Any)? else {
+            return Ok(None);
+        };
+        // Whatever spends an output touches its script.
+        let pool = self.mempool.as_ref().filter(|_| pool.is_some());
         let count = totals.unspent_count;
         let mut items = Vec::new();
         let mut sound = true;
         if count > 0 && limit > 0 {
             self.latest().scan(UNSPENT_BY_SCRIPT, &id.0, &id.0, |key, row| {
-                let item = self.unspent_output(key, row);
+                let item = self.unspent_output(pool, key, row);
                 sound = item.is_some();
                 items.extend(item);
                 if sound && items.len() < limit {
@@ -207,10 +211,15 @@ impl View {
         Ok(Some(UnspentList { count, items }))
     }
 
-    fn unspent_output(&self, key: &[u8], row: &[u8]) -> Option<UnspentOutput> {
+    fn unspent_output(
+        &self,
+        pool: Option<&Mempool>,
+        key: &[u8],
+        row: &[u8],
+    ) -> Option<UnspentOutput> {
         let (key, row) = (UnspentKey::read(key)?, UnspentRow::read(row)?);
         let output = OutPoint { txid: row.txid, vout: key.vout };
-        let spender = self.mempool.as_ref().and_then(|mempool| mempool.spender(&output));
+        let spender = pool.and_then(|pool| pool.spender(&output));
         Some(UnspentOutput {
             txid: row.txid,
             vout: key.vout,
