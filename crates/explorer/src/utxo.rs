@@ -51,6 +51,8 @@ pub(crate) struct Desk {
     pub(crate) network: &'static Network,
     pub(crate) format: &'static Format,
     pub(crate) view: Arc<View>,
+    /// The address whose transactions are listed.
+    pub(crate) own: Option<Arc<address::Account>>,
     /// How far reads may go.
     pub(crate) tier: Tier,
 }
@@ -94,7 +96,7 @@ pub(crate) async fn answer(
     };
     let view = index.view().ok_or_else(loading)?;
     handover::answer(question, reads, ask.effort(), move |tier| {
-        ask.answer(&Desk { network, format, view: Arc::clone(&view), tier })
+        ask.answer(&Desk { network, format, view: Arc::clone(&view), own: None, tier })
     })
     .await
 }

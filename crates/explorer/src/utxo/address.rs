@@ -1,5 +1,7 @@
 //! `/address/{address}`, its transactions and its unspent outputs.
 
+use std::sync::Arc;
+
 use chain::utxo::Format;
 use chain::{AddressError, Network};
 use index::utxo::UnspentOutput;
@@ -17,7 +19,7 @@ use crate::refusal::{Reason, Refusal};
 const MOST_UNSPENT: usize = 1000;
 
 /// An address that was read, in its canonical form and as a script.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Account {
     address: String,
     script: Vec<u8>,
@@ -40,6 +42,11 @@ impl Account {
     /// Its canonical form.
     pub(crate) fn address(&self) -> &str {
         &self.address
+    }
+
+    /// Its output script.
+    pub(crate) fn script(&self) -> &[u8] {
+        &self.script
     }
 
     /// What it adds up to.
@@ -187,7 +194,7 @@ pub(crate) struct AddressTxs {
 impl AddressTxs {
     /// The page.
     pub(crate) fn listing(&self, desk: &Desk) -> Listing {
-        let script = self.account.script.clone();
-        Listing::new(desk.clone(), Source::Script(script), self.page)
+        let desk = Desk { own: Some(Arc::new(self.account.clone())), ..desk.clone() };
+        Listing::new(desk, Source::Script(self.account.script.clone()), self.page)
     }
 }

@@ -1,5 +1,7 @@
 //! A transaction as `/tx/{txid}` and every list show it.
 
+use std::borrow::Cow;
+
 use chain::utxo::{Destination, Kind, Layout, ScriptClass, Vote};
 use index::utxo::{
     Inclusion, InputView, OutputRecord, TokenRecord, TransactionRecord, TransactionView,
@@ -142,7 +144,7 @@ pub struct Input<'a> {
     pub value: Option<Amount>,
     /// The one address that the output pays; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub addresses: Option<[String; 1]>,
+    pub addresses: Option<[Cow<'a, str>; 1]>,
     /// The script of a coinbase in hex.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coinbase: Option<BytesHex<'a>>,
@@ -157,7 +159,7 @@ pub struct Output<'a> {
     pub value: Amount,
     /// The one address that it pays; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub addresses: Option<[String; 1]>,
+    pub addresses: Option<[Cow<'a, str>; 1]>,
     /// On bch without the prefix of tokens.
     pub script_hex: BytesHex<'a>,
     /// The script's class, in the node's spelling.
@@ -274,7 +276,7 @@ fn stake(record: &TransactionRecord) -> Option<Stake> {
 
 /// An input, the `n`th.
 pub(super) fn input<'a>(
-    desk: &Desk,
+    desk: &'a Desk,
     n: u32,
     input: &InputView,
     coinbase: Option<&'a [u8]>,
@@ -292,7 +294,12 @@ pub(super) fn input<'a>(
 }
 
 /// An output, the `n`th.
-pub(super) fn output<'a>(desk: &Desk, kind: Kind, n: u32, output: &'a OutputRecord) -> Output<'a> {
+pub(super) fn output<'a>(
+    desk: &'a Desk,
+    kind: Kind,
+    n: u32,
+    output: &'a OutputRecord,
+) -> Output<'a> {
     let (script, version) = (&output.script[..], output.version);
     let class = ScriptClass::of_output(script, version, kind, n as usize, &desk.format.scripts);
     Output {
@@ -307,10 +314,14 @@ pub(super) fn output<'a>(desk: &Desk, kind: Kind, n: u32, output: &'a OutputReco
 
 /// The one address of an output, if it has one (decision U1): a script of another version than the
 /// first means nothing yet.
-fn addresses(desk: &Desk, output: &OutputRecord) -> Option<[String; 1]> {
+fn addresses<'a>(desk: &'a Desk, output: &OutputRecord) -> Option<[Cow<'a, str>; 1]> {
     let script = (output.version == 0).then_some(&output.script)?;
+    // That of the list's own address stands in each of its transactions.
+    if let Some(own) = desk.own.as_ref().filter(|own| own.script() == script) {
+        return Some([own.address().into()]);
+    }
     let destination = Destination::of_script(script, &desk.format.scripts)?;
-    desk.network.addresses.encode(&destination).map(|address| [address])
+    desk.network.addresses.encode(&destination).map(|address| [address.into()])
 }
 
 fn token(token: &TokenRecord) -> Token<'_> {
