@@ -13,8 +13,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
-use redis::Script;
-use redis::aio::MultiplexedConnection;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -25,11 +23,16 @@ use crate::{Denial, Reason};
 
 mod address;
 pub(crate) mod at_server;
+mod bounded;
+mod complaint;
 mod keeper;
+mod line;
 mod pause;
 
 pub use address::{BucketsAddress, BucketsAddressError};
+use complaint::Complaint;
 pub(crate) use keeper::Keeper;
+use line::Line;
 
 /// How long a call waits for the server, before it falls back to this process's share.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -61,11 +64,11 @@ pub struct BucketsView {
 pub(crate) struct Buckets {
     /// Begins the name of each key: that of the store, so that two stores may have one server.
     prefix: String,
-    script: Script,
     /// None while the server is away.
-    line: ArcSwapOption<MultiplexedConnection>,
+    line: ArcSwapOption<Line>,
     /// Rung when the line is given up.
     lost: Notify,
+    complaint: Complaint,
     origin: Instant,
     losses: AtomicU64,
     shared_calls: AtomicU64,
@@ -77,9 +80,9 @@ impl Buckets {
     fn new(identity: u64) -> Buckets {
         Buckets {
             prefix: format!("portolan:bucket:{identity:016x}"),
-            script: Script::new(include_str!("buckets/take.lua")),
             line: ArcSwapOption::empty(),
             lost: Notify::new(),
+            complaint: Complaint::default(),
             origin: Instant::now(),
             losses: AtomicU64::new(0),
             shared_calls: AtomicU64::new(0),
@@ -178,31 +181,27 @@ impl Buckets {
     /// Runs the script on one bucket.
     async fn run(
         &self,
-        line: &MultiplexedConnection,
+        line: &Line,
         key: &str,
         tokens: u32,
         rate: u32,
         elsewhere: u32,
     ) -> Result<(bool, u64), String> {
-        let mut line = line.clone();
-        let mut call = self.script.key(key);
-        call.arg(tokens).arg(rate).arg(elsewhere);
-        match timeout(PATIENCE, call.invoke_async::<(bool, u64)>(&mut line)).await {
+        match timeout(PATIENCE, line.run(key, [tokens, rate, elsewhere])).await {
             Ok(Ok((_, missing))) if missing > most_missing(tokens, rate, elsewhere) => {
                 Err("it says what cannot be".to_owned())
             }
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(error.to_string()),
+            Ok(answer) => answer,
             Err(_) => Err(format!("no answer within {} ms", PATIENCE.as_millis())),
         }
     }
 
     /// Gives up a line, unless there is another by now.
-    fn lose(&self, line: &Arc<MultiplexedConnection>, why: &str) {
+    fn lose(&self, line: &Arc<Line>, why: &str) {
         let before = self.line.compare_and_swap(line, None);
         if before.as_ref().is_some_and(|before| Arc::ptr_eq(before, line)) {
             self.losses.fetch_add(1, Ordering::Relaxed);
-            tracing::warn!(why, "shared buckets are away; each replica serves its share of rates");
+            self.complaint.make(Instant::now(), why);
             self.lost.notify_one();
         }
     }
@@ -212,7 +211,6 @@ impl Buckets {
     }
 }
 
-/// How full a bucket is of which so many millionths of a token are missing.
 /// More cannot be missing of a bucket: the largest batch of the lowest rate owes three hours. What the
 /// server says is shown to customers.
 fn most_missing(tokens: u32, rate: u32, elsewhere: u32) -> u64 {
@@ -220,6 +218,7 @@ fn most_missing(tokens: u32, rate: u32, elsewhere: u32) -> u64 {
     (day + u64::from(tokens) + u64::from(elsewhere)).saturating_mul(MILLION)
 }
 
+/// How full a bucket is of which so many millionths of a token are missing.
 fn level(missing: u64, rate: u32) -> Level {
     let second = u64::from(rate.max(1)) * MILLION;
     // At most the rate.

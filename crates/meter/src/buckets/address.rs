@@ -7,13 +7,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
+use redis::{ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+use super::line::Line;
 use crate::tls;
 
 const PLAIN: &str = "redis://";
@@ -78,8 +78,8 @@ impl BucketsAddress {
         &self.url
     }
 
-    /// Opens a connection, which runs in a task of its own as long as somebody holds it.
-    pub(super) async fn connect(&self) -> Result<MultiplexedConnection, String> {
+    /// Opens a line.
+    pub(super) async fn connect(&self) -> Result<Line, String> {
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await;
         let stream = stream.map_err(|error| error.to_string())?;
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
@@ -95,17 +95,12 @@ impl BucketsAddress {
     async fn enter(
         &self,
         stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    ) -> Result<MultiplexedConnection, String> {
+    ) -> Result<Line, String> {
         let mut settings = self.settings.clone();
         if let Some(path) = &self.password_file {
             settings = settings.set_password(tls::password(path)?);
         }
-        // Whoever asks has a patience of its own.
-        let config = AsyncConnectionConfig::new().set_response_timeout(None);
-        let entered = MultiplexedConnection::new_with_config(&settings, stream, config).await;
-        let (connection, driver) = entered.map_err(|error| error.to_string())?;
-        tokio::spawn(driver);
-        Ok(connection)
+        Line::enter(stream, &settings).await
     }
 }
 

@@ -11,10 +11,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use redis::aio::MultiplexedConnection;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
+use super::line::Line;
 use super::pause::Pause;
 use super::{Buckets, BucketsAddress};
 
@@ -82,18 +82,12 @@ impl BucketsAddress {
 
 impl Buckets {
     async fn keep(&self, address: &BucketsAddress, tried: Sender<()>) {
-        let (mut pause, mut told) = (Pause::default(), false);
+        let mut pause = Pause::default();
         loop {
             match self.open(address).await {
-                Ok(line) => {
-                    told = true;
-                    self.offer(&Arc::new(line), address, &mut pause, &tried).await;
-                }
+                Ok(line) => self.offer(&Arc::new(line), address, &mut pause, &tried).await,
                 Err(why) => {
-                    if !std::mem::replace(&mut told, true) {
-                        let server = address.url();
-                        tracing::warn!(server, why, "buckets cannot be shared for now");
-                    }
+                    self.complaint.make(Instant::now(), &why);
                     let _ = tried.send(());
                     sleep(pause.next(Instant::now())).await;
                 }
@@ -104,7 +98,7 @@ impl Buckets {
     /// Lets calls use a line until it is of no use any more. One that answers again is offered again.
     async fn offer(
         &self,
-        line: &Arc<MultiplexedConnection>,
+        line: &Arc<Line>,
         address: &BucketsAddress,
         pause: &mut Pause,
         tried: &Sender<()>,
@@ -112,7 +106,9 @@ impl Buckets {
         loop {
             if self.line.load().is_none() {
                 self.line.store(Some(Arc::clone(line)));
-                tracing::info!(server = address.url(), "buckets are shared");
+                if self.complaint.end() {
+                    tracing::info!(server = address.url(), "buckets are shared");
+                }
                 let _ = tried.send(());
             }
             let _ = timeout(LOOK, self.lost.notified()).await;
@@ -127,11 +123,11 @@ impl Buckets {
     }
 
     /// Opens a line and takes a token of a bucket that is nobody's.
-    async fn open(&self, address: &BucketsAddress) -> Result<MultiplexedConnection, String> {
+    async fn open(&self, address: &BucketsAddress) -> Result<Line, String> {
         let connected = timeout(CONNECT_TIMEOUT, async {
-            let mut line = address.connect().await?;
-            let loaded = self.script.prepare_invoke().load_async(&mut line).await;
-            loaded.map(|_| line).map_err(|error| error.to_string())
+            let line = address.connect().await?;
+            line.load().await?;
+            Ok::<Line, String>(line)
         });
         let line = connected
             .await

@@ -58,15 +58,15 @@ fn number(reader: &mut impl BufRead) -> Option<usize> {
     line.trim_end().get(1..)?.parse().ok()
 }
 
-/// The first word of the next command.
-fn command(reader: &mut impl BufRead) -> Option<String> {
-    let mut first = None;
+/// The words of the next command.
+pub fn command(reader: &mut impl BufRead) -> Option<Vec<String>> {
+    let mut words = Vec::new();
     for _ in 0..number(reader)? {
         let mut word = vec![0; number(reader)? + 2];
         reader.read_exact(&mut word).ok()?;
-        first.get_or_insert_with(|| String::from_utf8_lossy(&word).trim_end().to_owned());
+        words.push(String::from_utf8_lossy(&word).trim_end().to_owned());
     }
-    first
+    Some(words).filter(|words| !words.is_empty())
 }
 
 /// A server that answers each script with these numbers; its address.
@@ -78,7 +78,7 @@ fn saying(numbers: &'static str) -> BucketsAddress {
         for mut stream in listener.incoming().map_while(Result::ok) {
             let mut reader = BufReader::new(stream.try_clone().unwrap());
             while let Some(command) = command(&mut reader) {
-                let answer = match command.as_str() {
+                let answer = match command[0].as_str() {
                     "SCRIPT" => format!("${}\r\n{hash}\r\n", hash.len()),
                     "EVALSHA" => numbers.to_owned(),
                     _ => "+OK\r\n".to_owned(),

@@ -10,6 +10,7 @@ mod buckets;
 mod changes;
 mod damage;
 mod keys;
+mod lying_buckets;
 mod model;
 mod postgres;
 mod quotas;
