@@ -8,9 +8,11 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use chain::Chain;
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 use crate::background::Background;
 use crate::buckets::Keeper;
@@ -30,6 +32,9 @@ use crate::throttle::Throttle;
 use crate::{
     BucketsView, Caller, Clock, Denial, LendingView, OpenError, Permit, Plans, Reason, Service,
 };
+
+/// How long a request waits for the store to be read.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Keys, plans and counters of the services that this process serves.
 pub struct Meter {
@@ -124,9 +129,11 @@ impl Meter {
         self.engine.record()
     }
 
-    /// Records usage for the last time and returns what the store has lent. Blocks. What is still
-    /// charged after it is recorded when the service is opened again.
+    /// Records usage for the last time and returns what the store has lent. Blocks, some seconds at most
+    /// also where the store hangs. What is still charged after it, or could not be recorded, is when the
+    /// service is opened again.
     pub fn finish(&self) -> Result<(), StoreError> {
+        self.engine.store.end_soon();
         let finished = self.record().and_then(|()| self.engine.return_leases());
         self.gave_up.store(finished.is_err(), Ordering::Relaxed);
         finished
@@ -287,14 +294,17 @@ impl Meter {
     /// Reads what has changed in the store; whoever comes meanwhile waits for the same reading.
     #[cold]
     async fn catch_up(&self, ledger: &Ledger, day: u32) -> Result<(), Denial> {
-        let turn = Arc::clone(&self.catching_up).lock_owned().await;
-        if self.engine.is_current(ledger, day) {
-            return Ok(());
-        }
-        if self.engine.rests() {
-            return Err(Denial::store_unavailable());
-        }
-        self.read_store(turn).await
+        let reading = async {
+            let turn = Arc::clone(&self.catching_up).lock_owned().await;
+            if self.engine.is_current(ledger, day) {
+                return Ok(());
+            }
+            if self.engine.rests() {
+                return Err(Denial::store_unavailable());
+            }
+            self.read_store(turn).await
+        };
+        patiently(reading).await
     }
 
     /// A key that the table does not know is looked up in the store before it is refused
@@ -306,13 +316,17 @@ impl Meter {
             return Err(Denial::after(Reason::TooManyInvalidKeys, wait));
         }
         let came = self.engine.readings();
-        let turn = Arc::clone(&self.catching_up).lock_owned().await;
-        if !self.engine.has_read(came) {
+        let reading = async {
+            let turn = Arc::clone(&self.catching_up).lock_owned().await;
+            if self.engine.has_read(came) {
+                return Ok(());
+            }
             if self.engine.rests() {
                 return Err(Denial::store_unavailable());
             }
-            self.read_store(turn).await?;
-        }
+            self.read_store(turn).await
+        };
+        patiently(reading).await?;
         match self.engine.table.find(digest) {
             Some(key) => Ok(key),
             None if self.engine.is_damaged() => Err(Denial::store_unavailable()),
@@ -344,8 +358,15 @@ impl Meter {
     }
 }
 
+/// Waits for a reading of the store, not longer than a client may be kept waiting.
+async fn patiently(reading: impl Future<Output = Result<(), Denial>>) -> Result<(), Denial> {
+    timeout(PATIENCE, reading).await.unwrap_or_else(|_| Err(Denial::store_unavailable()))
+}
+
 impl Drop for Meter {
     fn drop(&mut self) {
+        // Its threads may be in the middle of something.
+        self.engine.store.end_soon();
         drop(self.background.take());
         if *self.gave_up.get_mut() {
             // A store that is away was waited for once; the usage files keep what it lacks.

@@ -110,6 +110,10 @@ impl Store for Postgres {
         self.session.set_bell(bell);
     }
 
+    fn end_soon(&self) {
+        self.session.end_soon();
+    }
+
     fn is_shared(&self) -> bool {
         true
     }

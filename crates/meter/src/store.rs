@@ -42,6 +42,10 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// looked for from time to time besides.
     fn on_change(&self, _bell: Bell) {}
 
+    /// The process ends: what is still asked is given up after some seconds, whatever the store does,
+    /// and so is what is under way.
+    fn end_soon(&self) {}
+
     /// Is it a store of several machines? They go on with what they know while it is away.
     fn is_shared(&self) -> bool {
         false

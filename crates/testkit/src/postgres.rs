@@ -125,10 +125,22 @@ impl Postgres {
 
     /// Ends it for a while: connections are cut, nothing is lost.
     pub fn stop(&mut self) {
+        self.thaw();
         if let Some(mut process) = self.process.take() {
             // The default, to wait until every client is gone, would wait for the test.
             process.stop_by(Signal::INT);
         }
+    }
+
+    /// Lets it answer nothing while connections stay open and new ones are taken, as a machine that
+    /// hangs does.
+    pub fn freeze(&mut self) {
+        self.process.iter_mut().for_each(|process| process.signal_with_children(Signal::STOP));
+    }
+
+    /// The end of that.
+    pub fn thaw(&mut self) {
+        self.process.iter_mut().for_each(|process| process.signal_with_children(Signal::CONT));
     }
 
     /// Makes a database.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// How long a process may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(20);
@@ -130,6 +130,19 @@ impl Process {
             std::thread::sleep(Duration::from_millis(10));
         }
         self.kill();
+    }
+
+    /// Signals its group, and those of its children that are in groups of their own.
+    pub(crate) fn signal_with_children(&mut self, signal: Signal) {
+        self.signal(signal);
+        let id = self.id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
+        for child in children.unwrap_or_default().split_whitespace() {
+            // One that has ended meanwhile is not waited for by its stopped parent: its id is its own.
+            if let Some(child) = child.parse().ok().and_then(Pid::from_raw) {
+                let _ = kill_process(child, signal);
+            }
+        }
     }
 
     pub(crate) fn signal(&mut self, signal: Signal) {

@@ -2,11 +2,12 @@
 //!
 //! Verbs are carried out one after another on a runtime of their own; whoever asks blocks, and may do
 //! so anywhere. A connection that broke is made anew by the next verb. Invariants: no verb outlasts
-//! its time; before a new connection is used the former one is at its end, so that nothing that was
+//! its time, and none at all the end of the process by more than [`FAREWELL`]; before a new connection is used the former one is at its end, so that nothing that was
 //! sent over it comes after what is sent over the new one; a service that was held is held by the new
 //! connection too, or known to be lost.
 
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -14,7 +15,8 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
-use tokio::time::{sleep, timeout};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row};
 
@@ -28,6 +30,11 @@ pub(super) const SHORT: Duration = Duration::from_secs(5);
 pub(super) const READ: Duration = Duration::from_secs(60);
 /// A verb that writes a whole store, or waits for another program.
 pub(super) const LONG: Duration = Duration::from_secs(3600);
+/// A connection, from the first packet to the services that are held.
+const CONNECT: Duration = Duration::from_secs(5);
+/// Once the process ends: what is under way then, and all that is still to be said.
+const UNDER_WAY: Duration = Duration::from_secs(1);
+const FAREWELL: Duration = Duration::from_secs(6);
 /// How long the server may take to end a connection that we have lost.
 const ENDING: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -48,6 +55,8 @@ pub(super) struct Session {
     pub(super) counting: Mutex<[Counting; 2]>,
     /// Raised when a service is lost to another process.
     pub(super) lost: AtomicU64,
+    /// When the process began to end.
+    ending: watch::Sender<Option<Instant>>,
 }
 
 /// The connection itself, while there is one.
@@ -73,7 +82,19 @@ impl Session {
             bell: Arc::default(),
             counting: Mutex::default(),
             lost: AtomicU64::new(0),
+            ending: watch::Sender::new(None),
         })
+    }
+
+    /// The process ends: from now on nobody is waited for long.
+    pub(super) fn end_soon(&self) {
+        self.ending.send_if_modified(|ending| match ending {
+            Some(_) => false,
+            None => {
+                *ending = Some(Instant::now());
+                true
+            }
+        });
     }
 
     /// What is rung when the server says that something has changed; the first one counts.
@@ -114,22 +135,39 @@ impl Session {
         most: Duration,
         verb: impl AsyncFnOnce(&mut Client) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let mut link = self.link.lock().await;
+        let mut over = pin!(self.over());
+        let mut link = tokio::select! {
+            link = self.link.lock() => link,
+            () = &mut over => return Err(late()),
+        };
         let work = async {
             if link.client.as_ref().is_none_or(Client::is_closed) {
-                self.connect(&mut link).await?;
+                let connected = timeout(CONNECT, self.connect(&mut link)).await;
+                connected.unwrap_or_else(|_| Err(late()))?;
             }
             let client = link.client.as_mut().ok_or_else(ended)?;
             verb(client).await
         };
-        let done = timeout(most, work).await;
+        let done = tokio::select! {
+            done = timeout(most, work) => done.ok(),
+            () = &mut over => None,
+        };
         // What was given up in the middle must not be gone on with.
-        if done.is_err() || link.client.as_ref().is_some_and(Client::is_closed) {
+        if done.is_none() || link.client.as_ref().is_some_and(Client::is_closed) {
             link.client = None;
         }
-        done.unwrap_or_else(|_| {
-            Err(StoreError::Failed(format!("PostgreSQL has not answered within {most:?}")))
-        })
+        done.unwrap_or_else(|| Err(late()))
+    }
+
+    /// Waits until a verb that begins now has to end because the process does.
+    async fn over(&self) {
+        let mut ending = self.ending.subscribe();
+        let most = if ending.borrow().is_some() { FAREWELL } else { UNDER_WAY };
+        match ending.wait_for(Option::is_some).await.map(|ending| *ending) {
+            Ok(Some(began)) => sleep_until(began + most).await,
+            // Nobody is left to say so.
+            _ => pending().await,
+        }
     }
 
     async fn connect(&self, link: &mut Link) -> Result<(), StoreError> {
@@ -203,8 +241,12 @@ async fn end(client: &Client, (process, began): &(i32, String)) -> Result<(), St
             sleep(LOOK_AGAIN).await;
         }
     };
-    let late = || StoreError::Failed("PostgreSQL keeps a lost connection of ours".to_owned());
-    timeout(ENDING, gone).await.unwrap_or_else(|_| Err(late()))
+    let kept = || StoreError::Failed("PostgreSQL keeps a lost connection of ours".to_owned());
+    timeout(ENDING, gone).await.unwrap_or_else(|_| Err(kept()))
+}
+
+fn late() -> StoreError {
+    StoreError::Failed("PostgreSQL has not answered in time".to_owned())
 }
 
 fn ended() -> StoreError {
