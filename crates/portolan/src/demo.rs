@@ -81,7 +81,9 @@ async fn demo(
         config.plan.insert(NAME.into(), plan());
         config.chain =
             nodes.iter().map(|(slug, node)| ((*slug).into(), chain(slug, node))).collect();
-        let server = Server::open(config.clone(), Services::all()).await?;
+        // A signal drops all of this.
+        let opened = Server::open(config.clone(), Services::all(), std::future::pending()).await?;
+        let server = opened.ok_or_else(|| Failure::new("nobody serves"))?;
         server.probed().await;
         server.indexed().await;
         let key = tokio::task::spawn_blocking(move || fresh_key(&config)).await??;

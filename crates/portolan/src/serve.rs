@@ -85,7 +85,10 @@ async fn serve(
 ) -> Result<ExitCode, Failure> {
     let mut signals = Signals::new()?;
     let grace = config.drain_grace();
-    let mut server = Server::open(config, services).await?;
+    let Some(mut server) = Server::open(config, services, signals.end()).await? else {
+        tracing::info!("ended before the store was there");
+        return Ok(ExitCode::SUCCESS);
+    };
     let mut again = tokio::time::interval(TRY_AGAIN);
     loop {
         tokio::select! {

@@ -70,16 +70,24 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Opens the store, starts to probe the nodes, and listens.
+    /// Opens the store, starts to probe the nodes, and listens. None where it was told to stop before the
+    /// store was there: one that is far away may keep it waiting.
     ///
     /// # Errors
     /// Something of this cannot be had.
-    pub(crate) async fn open(config: Config, services: Services) -> Result<Server, Failure> {
+    pub(crate) async fn open(
+        config: Config,
+        services: Services,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Option<Server>, Failure> {
         let mut chains = Chains::default();
         let prepared = chains.prepare(&config)?;
         let sockets = listeners::bind(&config, &services)?;
         let threads = Threads::start(config.serve.workers())?;
-        let meter = open_meter(&config, &services).await?;
+        let meter = tokio::select! {
+            meter = open_meter(&config, &services) => meter?,
+            () = stop => return Ok(None),
+        };
         let wanted = Wanted::of(&prepared);
         let on_gateway = chains.take(prepared);
         let gateway = services.has(Listens::Gateway).then(|| {
@@ -104,7 +112,7 @@ impl Server {
             config,
         };
         sockets.into_iter().for_each(|bound| server.listen(bound));
-        Ok(server)
+        Ok(Some(server))
     }
 
     /// Lets the service of a listener answer what comes.

@@ -14,6 +14,7 @@ mod documents;
 mod endurance;
 mod full_disk;
 mod handed_on;
+mod hanging;
 mod indexes;
 mod log;
 mod only;
