@@ -84,6 +84,11 @@ pub(crate) fn open_shared(path: &Path) -> Result<File, OpenError> {
     options.open(path).map_err(|source| OpenError::File { path: path.to_owned(), source })
 }
 
+/// Is it for want of room on the disk?
+pub(crate) fn has_no_room(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
     let read =

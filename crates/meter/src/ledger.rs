@@ -21,12 +21,12 @@
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::buckets::Rate;
 use crate::clock::Now;
-use crate::folder::{Folder, Lock};
+use crate::folder::{Folder, Lock, has_no_room};
 use crate::lessee::Lessee;
 use crate::open_days::OpenDays;
 use crate::store::{RowName, Store, StoreError, Total, UsageRow};
@@ -50,7 +50,9 @@ pub(crate) struct Ledger {
     places: Mutex<Places>,
     /// What is recorded of each slot; held while recording.
     recorded: Mutex<HashMap<u32, Recorded>>,
-    _lock: Lock,
+    /// Empty as long as a full disk has no room for it, nor for the file of usage.
+    lock: OnceLock<Lock>,
+    folder: Folder,
 }
 
 #[derive(Debug, Default)]
@@ -74,8 +76,14 @@ impl Ledger {
         store: &dyn Store,
         now: Now,
     ) -> Result<Ledger, OpenError> {
-        let lock = folder.lock(service)?;
-        let file = UsageFile::open(&folder.usage(service), service, store.identity()?)?;
+        let (path, identity) = (folder.usage(service), store.identity()?);
+        let (lock, file) = match folder.lock(service) {
+            // Two that lack it may both begin; only one gets as far as counting.
+            Err(OpenError::File { source, .. }) if has_no_room(&source) && !path.exists() => {
+                (OnceLock::new(), UsageFile::absent(&path, service, identity)?)
+            }
+            lock => (OnceLock::from(lock?), UsageFile::open(&path, service, identity)?),
+        };
         store.hold(service, file.replica())?;
         let places = Places::of(&file, service, store)?;
         let mut ledger = Ledger {
@@ -85,7 +93,8 @@ impl Ledger {
             lessee: None,
             places: Mutex::new(places),
             recorded: Mutex::default(),
-            _lock: lock,
+            lock,
+            folder: folder.clone(),
         };
         ledger.record_or_keep(store, now)?;
         let last = store.last_hour(service)?.max(ledger.last_live_hour());
@@ -175,6 +184,7 @@ impl Ledger {
             return Ok(*slot);
         }
         if places.free.is_empty() {
+            self.lock()?;
             let first = self.file.len() as u32;
             self.file.grow()?;
             places.free.extend((first..first + SEGMENT_SLOTS as u32).rev());
@@ -183,6 +193,16 @@ impl Ledger {
         self.file.begin(slot, name);
         places.slot_by_name.insert(name, slot);
         Ok(slot)
+    }
+
+    /// Takes the service where there was no room for its lock before.
+    fn lock(&self) -> io::Result<()> {
+        if self.lock.get().is_none() {
+            let lock = self.folder.lock(self.service).map_err(io::Error::other)?;
+            // The places are held, so nobody else has set it.
+            let _ = self.lock.set(lock);
+        }
+        Ok(())
     }
 
     /// Waits until everything counted so far is on the disk.

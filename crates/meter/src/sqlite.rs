@@ -155,6 +155,7 @@ impl Store for Sqlite {
     fn version(&self) -> Result<u64, StoreError> {
         // It is looked at twice a second; that there is no room yet was said.
         let _ = self.try_again();
+        let _ = self.epoch.try_again();
         meta(&self.reader(), "version")
     }
 

@@ -3,27 +3,29 @@
 //! A header page, then segments of fixed-size slots, one slot a live row. Segments are mapped
 //! once and never move, so a slot's words can be added to without a lock. What a slot counts is
 //! published last (its check word), and withdrawn first, so a process killed at any moment leaves
-//! each slot either a whole row or free. Leaves to `header` whose file it is, and to `slot` what its
-//! words say.
+//! each slot either a whole row or free. Leaves to `header` whose file it is, to `slot` what its
+//! words say, and to `absent` a file that has no room on the disk yet.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::folder::open_shared;
+use crate::folder::{has_no_room, open_shared};
 use crate::mapped::{Words, reserve};
 use crate::store::{ChainName, RowName};
 use crate::{OpenError, Replica, Service};
 
+mod absent;
 mod former;
 mod header;
 mod layout;
 mod look;
 mod slot;
 
+use absent::Absent;
 use header::{header, owner};
 pub(crate) use layout::SEGMENT_SLOTS;
 use layout::{HEADER_BYTES, HEADER_WORDS, MOST_SEGMENTS, SEGMENT_BYTES, SLOT_WORDS};
@@ -37,12 +39,16 @@ pub(crate) use slot::{LiveRow, Slot};
 pub(crate) struct UsageFile {
     path: PathBuf,
     replica: Replica,
-    file: File,
+    /// Empty as long as there is no room for it.
+    file: OnceLock<File>,
+    /// What makes it then.
+    absent: Option<Absent>,
     segments: Box<[OnceLock<Words>]>,
 }
 
 impl UsageFile {
-    /// Opens the file of a service for counting, making it if it is not there.
+    /// Opens the file of a service for counting, making it if it is not there. On a full disk it is made
+    /// later: nothing can be counted until then.
     pub(crate) fn open(
         path: &Path,
         service: Service,
@@ -53,7 +59,12 @@ impl UsageFile {
         // Nothing was counted in a file that was made but never begun.
         if length == 0 {
             let replica = Replica::random().map_err(failed)?;
-            make(path, &header(service, identity, replica), &[]).map_err(failed)?;
+            match make(path, &header(service, identity, replica), &[]) {
+                Err(error) if has_no_room(&error) => {
+                    return UsageFile::absent(path, service, identity);
+                }
+                made => made.map_err(failed)?,
+            }
         } else if let Some(slots) = former::slots(path, service, identity).map_err(failed)? {
             // What it counted was recorded without a number.
             make(path, &header(service, identity, Replica::FIRST), &slots).map_err(failed)?;
@@ -91,12 +102,7 @@ impl UsageFile {
         if segments > MOST_SEGMENTS {
             return Err(foreign("it is longer than a usage file can be"));
         }
-        let file = UsageFile {
-            path: path.to_owned(),
-            replica,
-            file,
-            segments: (0..MOST_SEGMENTS).map(|_| OnceLock::new()).collect(),
-        };
+        let file = UsageFile::of(path, replica, OnceLock::from(file), None);
         for segment in 0..segments {
             match file.map_segment(segment) {
                 // A full disk had no room for what the file was made longer by.
@@ -105,6 +111,16 @@ impl UsageFile {
             }
         }
         Ok(file)
+    }
+
+    fn of(
+        path: &Path,
+        replica: Replica,
+        file: OnceLock<File>,
+        absent: Option<Absent>,
+    ) -> UsageFile {
+        let segments = (0..MOST_SEGMENTS).map(|_| OnceLock::new()).collect();
+        UsageFile { path: path.to_owned(), replica, file, absent, segments }
     }
 
     /// The file's own place, for messages.
@@ -132,13 +148,14 @@ impl UsageFile {
     }
 
     fn map_segment(&self, segment: usize) -> io::Result<()> {
+        let file = self.made()?;
         let offset = HEADER_BYTES + segment as u64 * SEGMENT_BYTES;
-        if self.file.metadata()?.len() < offset + SEGMENT_BYTES {
+        if file.metadata()?.len() < offset + SEGMENT_BYTES {
             // First the room, then the length: a full disk leaves the file as it is.
-            reserve(&self.file, offset, SEGMENT_BYTES)?;
-            self.file.set_len(offset + SEGMENT_BYTES)?;
+            reserve(file, offset, SEGMENT_BYTES)?;
+            file.set_len(offset + SEGMENT_BYTES)?;
         }
-        let words = Words::map(&self.file, offset, SEGMENT_SLOTS * SLOT_WORDS)?;
+        let words = Words::map(file, offset, SEGMENT_SLOTS * SLOT_WORDS)?;
         // Mapped twice by nobody: growing is done under the ledger's lock.
         let _ = self.segments[segment].set(words);
         Ok(())
@@ -147,8 +164,9 @@ impl UsageFile {
     /// Is there nothing in the file from a segment on?
     fn is_blank_from(&self, segment: usize) -> bool {
         let (mut at, mut bytes) = (HEADER_BYTES + segment as u64 * SEGMENT_BYTES, [0; 4096]);
+        let Some(file) = self.file.get() else { return true };
         loop {
-            match self.file.read_at(&mut bytes, at) {
+            match file.read_at(&mut bytes, at) {
                 Ok(0) => return true,
                 Ok(read) if bytes[..read].iter().all(|byte| *byte == 0) => at += read as u64,
                 _ => return false,
@@ -274,10 +292,6 @@ impl UsageFile {
     }
 }
 
-fn has_no_room(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-}
-
 /// The file is not what its name says.
 fn foreign(path: &Path, problem: &str) -> OpenError {
     let problem = format!(
@@ -292,11 +306,20 @@ fn make(path: &Path, header: &[u64], slots: &[u64]) -> io::Result<()> {
     let mut bytes: Vec<u8> = header.iter().flat_map(|word| word.to_ne_bytes()).collect();
     bytes.resize(HEADER_BYTES as usize, 0);
     bytes.extend(slots.iter().flat_map(|word| word.to_ne_bytes()));
-    let mut file = open_shared(&fresh).map_err(io::Error::other)?;
-    file.set_len(0)?;
-    file.write_all(&bytes)?;
-    file.sync_all()?;
-    fs::rename(&fresh, path)
+    let write = || {
+        let mut file = fs::File::options();
+        let file = file.write(true).create(true).truncate(true).mode(0o600);
+        let mut file = file.open(&fresh)?;
+        file.write_all(&bytes)?;
+        file.sync_all()?;
+        fs::rename(&fresh, path)
+    };
+    let written = write();
+    if written.is_err() {
+        // It would take the room that others may find.
+        let _ = fs::remove_file(&fresh);
+    }
+    written
 }
 
 #[cfg(test)]

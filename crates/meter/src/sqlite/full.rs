@@ -39,7 +39,27 @@ fn has_no_room(database: &Path) -> bool {
 pub(super) fn copy(database: &Path) -> Result<Connection, StoreError> {
     // It is written to in no case; but only who may write may have it alone.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let file = Connection::open_with_flags(database, flags)?;
+    match copy_of(Connection::open_with_flags(database, flags)?) {
+        Err(_) if is_closed(database) => {
+            // Its log cannot be made, so there is none: the file is all.
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+            let escaped = database.display().to_string().replace('%', "%25");
+            let escaped = escaped.replace('?', "%3f").replace('#', "%23");
+            let uri = format!("file:{escaped}?immutable=1");
+            copy_of(Connection::open_with_flags(uri, flags)?)
+        }
+        copied => copied,
+    }
+}
+
+/// Has the database no log, so that nobody has it open?
+fn is_closed(database: &Path) -> bool {
+    let mut log = database.to_owned().into_os_string();
+    log.push("-wal");
+    !Path::new(&log).exists()
+}
+
+fn copy_of(file: Connection) -> Result<Connection, StoreError> {
     file.busy_timeout(BUSY_TIMEOUT)?;
     // Its index of the log is in memory then, not in a file that must be made.
     file.pragma_update(None, "locking_mode", "EXCLUSIVE")?;

@@ -154,6 +154,13 @@ impl Shell {
 
     /// Starts the gateway with a log of that name, and makes a call that is answered.
     fn serve(&mut self, log: &str) -> std::net::SocketAddr {
+        let gateway = self.start(log);
+        self.call(gateway);
+        gateway
+    }
+
+    /// Starts it with a log of that name; what it answers is to be seen.
+    fn start(&mut self, log: &str) -> std::net::SocketAddr {
         self.does(&format!("\"$PROGRAM\" serve 2>{log} & sleep 0.2"));
         let path = self.stage.folder.path().join(log);
         let text = wait(&format!("the start that writes {log}"), || {
@@ -161,9 +168,7 @@ impl Shell {
             assert!(!text.contains("portolan: "), "{text}");
             text.contains("the explorer listens").then_some(text)
         });
-        let gateway = address(&text, "the gateway listens");
-        self.call(gateway);
-        gateway
+        address(&text, "the gateway listens")
     }
 
     fn call(&self, gateway: std::net::SocketAddr) {
@@ -242,4 +247,100 @@ fn every_start_on_a_full_disk_serves_what_is_known() {
     shell.serve("sixth");
     wait("what the index holds", || (shell.block("sixth") == 200).then_some(()));
     shell.does("kill -TERM %% && wait %%");
+}
+
+/// Files of the folder are missing at a start on a full disk: of a service that was added, or since
+/// somebody took them away. What cannot be counted is refused, all else is served, and so is the rest as
+/// soon as there is room.
+#[test]
+fn a_start_on_a_full_disk_without_its_files_refuses_what_it_cannot_count() {
+    let Some(mut shell) = Shell::on_a_small_disk() else {
+        println!("skipped: no disk can be had here");
+        return;
+    };
+    shell.does("\"$PROGRAM\" account add shop >account && \"$PROGRAM\" key add shop --json >key");
+    let key: serde_json::Value = serde_json::from_str(&shell.read("key")).unwrap();
+    shell.stage.key = key["key"].as_str().unwrap().to_owned();
+    shell.serve("whole");
+    wait("the index", || (shell.block("whole") == 200).then_some(()));
+    shell.does("kill -TERM %% && wait %%");
+    let (answered, files) =
+        (std::cell::Cell::new(1), ["usage-gateway.map", "usage-explorer.map", "epoch"]);
+    // The status of one call; those that are answered are counted.
+    let called = |shell: &Shell, gateway| {
+        let status = call(gateway, "btc", &shell.stage.key, TIP).status;
+        answered.set(answered.get() + u64::from(status == 200));
+        status
+    };
+    for (log, gone) in
+        files.map(|file| (file, vec![file])).into_iter().chain([("all", files.to_vec())])
+    {
+        let gone: String = gone.iter().map(|file| format!(" data/{file}")).collect();
+        shell.does(&format!("rm -f{gone}"));
+        shell.fill();
+        let gateway = shell.start(log);
+        let [lacks_gateway, lacks_explorer] = [files[0], files[1]].map(|file| gone.contains(file));
+        if lacks_gateway {
+            let refused = call(gateway, "btc", &shell.stage.key, TIP);
+            assert_eq!(refused.status, 503, "{refused:?} {}", shell.read(log));
+            assert!(refused.body.contains("SERVICE_UNAVAILABLE"), "{refused:?}");
+            assert!(shell.read(log).contains("no room for"), "{}", shell.read(log));
+        } else {
+            wait("the gateway", || (called(&shell, gateway) == 200).then_some(()));
+        }
+        assert_eq!(shell.block(log), if lacks_explorer { 503 } else { 200 }, "{}", shell.read(log));
+        shell.does("rm data/fill*");
+        wait("the gateway", || (called(&shell, gateway) == 200).then_some(()));
+        wait("the explorer", || (shell.block(log) == 200).then_some(()));
+        // A change is in force at once, or soon.
+        shell.does("\"$PROGRAM\" account suspend shop");
+        wait("the change", || (called(&shell, gateway) == 403).then_some(()));
+        shell.does("\"$PROGRAM\" account resume shop");
+        wait("the change back", || (called(&shell, gateway) == 200).then_some(()));
+        shell.does("kill -TERM %% && wait %%");
+        assert_eq!(shell.used(), answered.get(), "{log}");
+    }
+}
+
+/// Some file systems have no room for a new name either.
+#[test]
+fn a_start_without_room_for_its_lock_counts_nothing_until_it_has_it() {
+    let Some(mut shell) = Shell::on_a_small_disk() else {
+        println!("skipped: no disk can be had here");
+        return;
+    };
+    shell.does("\"$PROGRAM\" account add shop >account && \"$PROGRAM\" key add shop --json >key");
+    let key: serde_json::Value = serde_json::from_str(&shell.read("key")).unwrap();
+    shell.stage.key = key["key"].as_str().unwrap().to_owned();
+    shell.does("ls -A data >files; ! grep -q gateway files");
+    shell.fill();
+    if shell.says("mount -o remount,nr_inodes=50 data") != Some(0) {
+        println!("skipped: the names of the disk cannot be counted");
+        return;
+    }
+    shell.does(
+        "for i in {1..60}; do touch data/fill-$i; done 2>/dev/null; ! touch data/one 2>touch",
+    );
+    let begin = |shell: &mut Shell, log: &str| {
+        shell.does(&format!("\"$PROGRAM\" serve --only gateway 2>{log} & sleep 0.2"));
+        let path = shell.stage.folder.path().join(log);
+        let text = wait("a start", || {
+            let text = std::fs::read_to_string(&path).ok()?;
+            assert!(!text.contains("portolan: "), "{text}");
+            text.contains("the gateway listens").then_some(text)
+        });
+        address(&text, "the gateway listens")
+    };
+    let [one, two] = ["one", "two"].map(|log| begin(&mut shell, log));
+    for gateway in [one, two] {
+        let refused = call(gateway, "btc", &shell.stage.key, TIP);
+        assert_eq!(refused.status, 503, "{refused:?}");
+    }
+    shell.does("rm data/fill*");
+    shell.call(one);
+    // Somebody counts already.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert_eq!(call(two, "btc", &shell.stage.key, TIP).status, 503);
+    shell.does("kill -TERM %1 %2; wait");
+    assert_eq!(shell.used(), 1);
 }
