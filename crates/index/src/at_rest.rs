@@ -6,6 +6,7 @@ use std::path::Path;
 
 use chain::{Chain, Family, Network};
 
+use crate::store::{LastBlock, Rows, Store};
 use crate::{Identity, IndexError, Memory, account, ring, utxo};
 
 /// What the folder of an index holds.
@@ -50,32 +51,28 @@ impl AtRest {
         match chain.family {
             Family::Account => {
                 let store = account::Store::open_read_only(dir, chain, network, memory)?;
-                let sizes = store.sizes();
-                let transactions = sizes.iter().find(|(table, ..)| *table == "tx_by_place");
-                Ok(AtRest {
-                    tip: store.tip().map(|tip| (tip.height, tip.hash.to_string())),
-                    transactions: transactions.map_or(0, |(_, _, rows)| *rows),
-                    sizes,
-                })
+                let at_rest = AtRest::of(&store, |_| 0);
+                let transactions = at_rest.sizes.iter().find(|(table, ..)| *table == "tx_by_place");
+                let transactions = transactions.map_or(0, |(_, _, rows)| *rows);
+                Ok(AtRest { transactions, ..at_rest })
             }
             Family::Utxo(_) => {
                 let store = utxo::Store::open_read_only(dir, chain, network, memory)?;
-                let tip = store.tip();
-                Ok(AtRest {
-                    tip: tip.map(|tip| (tip.height, tip.hash.to_string())),
-                    transactions: tip.map_or(0, |tip| tip.next_txnum),
-                    sizes: store.sizes(),
-                })
+                Ok(AtRest::of(&store, |tip| tip.next_txnum))
             }
             Family::Ring => {
                 let store = ring::Store::open_read_only(dir, chain, network, memory)?;
-                let tip = store.tip();
-                Ok(AtRest {
-                    tip: tip.map(|tip| (tip.height, tip.hash.to_string())),
-                    transactions: tip.map_or(0, |tip| tip.next_txnum),
-                    sizes: store.sizes(),
-                })
+                Ok(AtRest::of(&store, |tip| tip.next_txnum))
             }
+        }
+    }
+
+    fn of<R: Rows>(store: &Store<R>, transactions: impl Fn(R::Tip) -> u64) -> AtRest {
+        let tip = store.tip();
+        AtRest {
+            tip: tip.map(|tip| (tip.height(), tip.hash().to_string())),
+            transactions: tip.map_or(0, transactions),
+            sizes: store.sizes(),
         }
     }
 
@@ -92,7 +89,7 @@ impl AtRest {
     ) -> Result<(), IndexError> {
         match chain.family {
             Family::Account => account::Store::open(dir, chain, network, memory)?.backup(to),
-            Family::Utxo(_) => utxo::Store::open(dir, chain, network, memory, None)?.backup(to),
+            Family::Utxo(_) => utxo::Store::open(dir, chain, network, memory)?.backup(to),
             Family::Ring => ring::Store::open(dir, chain, network, memory)?.backup(to),
         }
     }

@@ -49,7 +49,7 @@ impl ChainIndex {
         let (chain, network) = (pool.chain(), pool.network());
         match chain.family {
             Family::Utxo(_) => {
-                let store = utxo::Store::open(dir, chain, network, memory, None)?;
+                let store = utxo::Store::open(dir, chain, network, memory)?;
                 Ok(ChainIndex::Utxo(utxo::Index::start(store, Arc::clone(pool), options)))
             }
             Family::Account => {

@@ -14,6 +14,8 @@ use crate::{IndexError, Memory, account, ring, utxo};
 pub(crate) const META: Table = Table(0);
 /// Key of the identity there.
 pub(crate) const META_IDENTITY: &[u8] = b"identity";
+/// Key of the last block there.
+pub(crate) const META_TIP: &[u8] = b"tip";
 
 /// What an index is of.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -41,6 +43,11 @@ impl Identity {
                 Family::Ring => ring::FORMAT,
             },
         }
+    }
+
+    /// Its row.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("an identity is plain text")
     }
 
     /// What a store says that it is; none where it has just been made.
@@ -99,9 +106,8 @@ impl Identity {
         if Identity::of_store(db)?.is_some() {
             return self.check_store(db);
         }
-        let identity = serde_json::to_vec(self).expect("an identity is plain text");
         let mut batch = Batch::new(db);
-        batch.put(META, META_IDENTITY, &identity);
+        batch.put(META, META_IDENTITY, &self.bytes());
         more(&mut batch)?;
         db.commit(batch)
     }

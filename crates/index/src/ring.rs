@@ -27,7 +27,6 @@ mod verify;
 mod view;
 
 pub use crate::identity::Identity;
-pub use crate::row_difference::RowDifference;
 pub use crate::sync::SyncOptions;
 pub use block_row::BlockRow;
 pub use decoded::{RawBlock, Told};
@@ -38,5 +37,5 @@ pub use record::TransactionRecord;
 pub(crate) use schema::FORMAT;
 pub use store::Store;
 pub use tip::Tip;
-pub use verify::{Agreement, Progress, Verdict};
+pub use verify::{Agreement, Verdict};
 pub use view::{CACHED_MEMBERS, Inclusion, RingMember, TransactionView, View};

@@ -7,7 +7,7 @@ use crate::ReadError;
 
 /// Bytes that are no row of the table they were read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BadRow;
+pub struct BadRow;
 
 impl BadRow {
     /// The error of a read that met such bytes.

@@ -24,7 +24,6 @@ mod outputs;
 mod pool_pass;
 mod previous;
 mod record;
-mod rows;
 mod schema;
 mod script_id;
 mod secret;
@@ -42,7 +41,6 @@ mod voided;
 
 pub use crate::identity::Identity;
 pub use crate::progress::LoadProgress;
-pub use crate::row_difference::RowDifference;
 pub use crate::sync::SyncOptions;
 pub use block_row::BlockRow;
 pub use input_view::InputView;

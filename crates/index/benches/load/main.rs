@@ -49,7 +49,7 @@ pub struct Setting {
 
 impl Setting {
     fn store(&self, dir: &Path) -> std::io::Result<Store> {
-        Store::open(dir, self.chain, self.network, &Memory::default(), None).map_err(failed)
+        Store::open(dir, self.chain, self.network, &Memory::default()).map_err(failed)
     }
 }
 

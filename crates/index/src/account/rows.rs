@@ -7,6 +7,7 @@ use chain::account::{Address, Hash, U256};
 
 use super::facts::{BlobCost, BlockFacts, Log, Operation, OperationKind, Status, Transaction};
 use crate::row::{BadRow, RowReader, put_prefixed, put_varint};
+use crate::store::LastBlock;
 
 fn put_amount(out: &mut Vec<u8>, amount: &U256) {
     let bytes = amount.to_be_bytes::<32>();
@@ -290,7 +291,7 @@ impl Retry {
 }
 
 /// An end of what is held: a height and a hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct End {
     /// Height of the block.
     pub height: u32,
@@ -298,15 +299,27 @@ pub struct End {
     pub hash: Hash,
 }
 
-impl End {
-    pub(crate) fn bytes(&self) -> [u8; 36] {
-        let mut out = [0; 36];
-        out[..4].copy_from_slice(&self.height.to_be_bytes());
-        out[4..].copy_from_slice(&self.hash.0);
-        out
+impl LastBlock for End {
+    type Hash = Hash;
+    type Block = BlockFacts;
+
+    fn of(block: &BlockFacts) -> End {
+        End { height: block.height, hash: block.hash }
     }
 
-    pub(crate) fn read(row: &[u8]) -> Result<End, BadRow> {
+    fn height(&self) -> u32 {
+        self.height
+    }
+
+    fn hash(&self) -> Hash {
+        self.hash
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        [&self.height.to_be_bytes()[..], &self.hash.0].concat()
+    }
+
+    fn read(row: &[u8]) -> Result<End, BadRow> {
         let mut reader = RowReader::new(row);
         let end = End { height: reader.u32()?, hash: hash(&mut reader)? };
         reader.end().map(|()| end)

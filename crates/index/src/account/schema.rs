@@ -50,8 +50,6 @@ pub(crate) const CREATION_BY_ADDRESS: Table = Table(8);
 /// `!height u32` of a block that was not traced → how often that was tried, when to try again.
 pub(crate) const UNTRACED: Table = Table(9);
 
-/// Key of the last block in `meta`.
-pub(crate) const META_TIP: &[u8] = b"tip";
 /// Key of the first block that is held, in `meta`.
 pub(crate) const META_BASE: &[u8] = b"base";
 /// Key of the height of the node's tip when the index began, in `meta`.

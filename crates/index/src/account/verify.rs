@@ -19,15 +19,13 @@ pub(super) mod tests;
 use std::ops::ControlFlow;
 
 use super::changes::read_block;
-use super::rewards;
 use super::rows::{End, Retry};
-use super::schema::{META_BASE, META_BEGUN_AT, META_REWARD_FORKS, META_TIP, UNTRACED};
+use super::schema::UNTRACED;
 use super::store::Store;
 use crate::audit::Progress;
 use crate::faults::Faults;
-use crate::identity::{META, META_IDENTITY};
-use crate::{Identity, IndexError, ReadError};
-use derived::{Naming, Sums};
+use crate::{IndexError, ReadError};
+use derived::Naming;
 
 pub use node::{Comparison, Incomparable};
 
@@ -66,9 +64,9 @@ impl Store {
             from_height: self.base().map(|base| base.height),
             ..Verdict::default()
         };
-        self.audit_meta(&mut faults)?;
+        self.audit_words(&mut faults)?;
         verdict.untraced = self.audit_untraced(&mut faults)?;
-        let mut expected = Sums::draw()?;
+        let mut expected = derived::no_rows()?;
         let mut found = expected.empty();
         let mut blocks = |done, total| progress(Progress { step: "blocks", done, total });
         let counted = self.walk_records(&mut expected, &mut faults, &mut blocks)?;
@@ -76,7 +74,7 @@ impl Store {
         (verdict.logs, verdict.operations) = (counted.logs, counted.operations);
         let mut rows = |done, total| progress(Progress { step: "rows", done, total });
         self.walk_derived(&mut rows, |table, key, value| {
-            found.add(table, key, value);
+            derived::add(&mut found, table, key, value);
             Ok(())
         })?;
         let mut naming = Naming::of(self, expected.differing(&found));
@@ -90,33 +88,6 @@ impl Store {
         }
         (verdict.faults, verdict.fault_count) = faults.into_parts();
         Ok(verdict)
-    }
-
-    /// The rows of `meta` say what the open store goes by, and there are no others.
-    fn audit_meta(&self, faults: &mut Faults) -> Result<(), ReadError> {
-        let identity = Identity::new(self.chain(), self.network());
-        let forks = rewards::row(self.forks(), self.network());
-        let mut seen = 0;
-        let mut rows = self.db().latest().rows(META);
-        while let Some((key, value)) = rows.here()? {
-            let sound = match key {
-                META_TIP => self.tip().is_some_and(|tip| tip.bytes() == value),
-                META_BASE => self.base().is_some_and(|base| base.bytes() == value),
-                META_BEGUN_AT => self.begun_at().is_some_and(|at| at.to_be_bytes() == value),
-                META_REWARD_FORKS => forks.as_deref() == Some(value),
-                META_IDENTITY => serde_json::to_vec(&identity).is_ok_and(|own| own == value),
-                _ => false,
-            };
-            seen += u32::from(sound);
-            if !sound {
-                faults.tell("meta", key, "is not what the index goes by");
-            }
-            rows.step();
-        }
-        if seen < 1 + u32::from(forks.is_some()) + 3 * u32::from(self.tip().is_some()) {
-            faults.tell("meta", &[], "lacks a row");
-        }
-        Ok(())
     }
 
     /// Every row of what is to be traced is of a block that has transactions; gives how many are.

@@ -7,7 +7,7 @@ use rocksdb::WriteBatch;
 use super::{Db, Table};
 
 /// Changes that are committed together.
-pub(crate) struct Batch<'a> {
+pub struct Batch<'a> {
     db: &'a Db,
     batch: WriteBatch,
     #[cfg(debug_assertions)]

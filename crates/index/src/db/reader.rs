@@ -60,7 +60,7 @@ impl<'a> Held<'a> {
 
 /// Reads a store at one moment.
 #[derive(Clone, Copy)]
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     pub(super) db: &'a Db,
     snapshot: Option<&'a Taken<'a>>,
     by_key: &'a ReadOptions,

@@ -15,6 +15,7 @@ use super::mempool::{Entry, Mempool};
 use super::record::TransactionRecord;
 use super::schema::TXNUM_BY_IMAGE;
 use super::view::View;
+use crate::sync::Waiting;
 use crate::{ReadError, Tier};
 
 /// Bytes of memory that an entry and a key image take besides the body, estimated.
@@ -103,14 +104,18 @@ fn may_wait(view: &View, hash: &Hash, key_images: &[Key]) -> Result<bool, ReadEr
     Ok(!spent && find(reader, hash)?.is_none())
 }
 
-/// Takes out of a pool what the chain of a view has, or has made impossible: after blocks were
-/// taken back, when a pool cannot be kept right block by block.
-pub(crate) fn hold_against(mempool: &mut Mempool, view: &View) -> Result<(), ReadError> {
-    let entries: Vec<Arc<Entry>> = mempool.in_order().cloned().collect();
-    for entry in entries {
-        if !may_wait(view, &entry.record.hash, &entry.key_images)? {
-            mempool.remove(&entry.record.hash);
-        }
+impl Waiting<View> for Mempool {
+    fn count(&self) -> u64 {
+        Mempool::count(self)
     }
-    Ok(())
+
+    fn hold_against(&mut self, view: &View) -> Result<(), ReadError> {
+        let entries: Vec<Arc<Entry>> = self.in_order().cloned().collect();
+        for entry in entries {
+            if !may_wait(view, &entry.record.hash, &entry.key_images)? {
+                self.remove(&entry.record.hash);
+            }
+        }
+        Ok(())
+    }
 }

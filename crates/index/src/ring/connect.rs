@@ -13,12 +13,14 @@ use super::decoded::{DecodedBlock, DecodedTransaction};
 use super::outputs::{OutputRow, Pool};
 use super::record::TransactionRecord;
 use super::schema::{
-    BLOCK_BY_HEIGHT, HEIGHT_BY_HASH, META, META_TIP, OUTPUTS_OF_AMOUNT, TX_BY_NUM, TXNUM_BY_HASH,
+    BLOCK_BY_HEIGHT, HEIGHT_BY_HASH, META, OUTPUTS_OF_AMOUNT, TX_BY_NUM, TXNUM_BY_HASH,
     TXNUM_BY_IMAGE, hash_key,
 };
 use super::tip::Tip;
 use crate::db::{Batch, Reader, Table};
+use crate::identity::META_TIP;
 use crate::row::{RowReader, put_varint, u40};
+use crate::store::LastBlock;
 use crate::{IndexError, ReadError};
 
 /// Changes of rows on their way into one batch.

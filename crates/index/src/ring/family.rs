@@ -3,35 +3,40 @@
 //! Leaves each part to the file that has it. Invariant: while the first load runs, or was cut off,
 //! there is no tip and no view: what is on the disk is gone on with.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use chain::ring::Hash;
-use chain::{Chain, Network};
 use node::Node;
 
-use super::admission::hold_against;
 use super::decoded::{RawBlock, decode};
 use super::first_load;
 use super::kept::Ring;
 use super::mempool::Mempool;
-use super::store::Store;
+use super::pool_pass::PoolPasses;
+use super::store::{Rings, Store};
 use super::upstream;
 use super::view::View;
-use crate::db::Db;
-use crate::sync::{Best, Family, Keeper, Pass, SyncOptions, Trouble, UpstreamError};
-use crate::{IndexError, ReadError};
+use crate::IndexError;
+use crate::sync::{Best, Family, Keeper, SyncOptions, Trouble, UpstreamError};
 
 impl Family for Ring {
-    type Hash = Hash;
-    type Store = Store;
+    type Rows = Rings;
     type View = View;
     type Raw = RawBlock;
     type Waiting = Mempool;
+    type Passes = PoolPasses;
 
     fn new(_: &Store, options: &SyncOptions) -> Ring {
-        Ring::new(options)
+        let passes = PoolPasses::new(options.mempool_every, options.mempool_bytes);
+        Ring { passes, load_height: None, fee_at: None }
+    }
+
+    fn passes(&self) -> &PoolPasses {
+        &self.passes
+    }
+
+    fn passes_mut(&mut self) -> &mut PoolPasses {
+        &mut self.passes
     }
 
     async fn best(&mut self, node: &Arc<Node>) -> Result<Best<Hash>, UpstreamError> {
@@ -48,20 +53,8 @@ impl Family for Ring {
         upstream::block(node, &hash).await
     }
 
-    fn place(store: &Store) -> (&'static Chain, &'static Network, PathBuf) {
-        (store.chain(), store.network(), store.dir())
-    }
-
-    fn db(store: &Store) -> &Arc<Db> {
-        store.db()
-    }
-
     fn tip(store: &Store) -> Option<(u32, Hash)> {
         store.tip().filter(|_| !store.is_loading()).map(|tip| (tip.height, tip.hash))
-    }
-
-    fn hash_at(store: &Store, height: u32) -> Result<Option<Hash>, ReadError> {
-        Ok(store.block(height)?.map(|block| block.hash))
     }
 
     fn connect(
@@ -81,48 +74,8 @@ impl Family for Ring {
         Ok(())
     }
 
-    fn disconnect(store: &mut Store) -> Result<Option<u32>, IndexError> {
-        Ok(store.disconnect()?.map(|tip| tip.height))
-    }
-
     fn view(store: &Store) -> Option<View> {
         if store.is_loading() { None } else { View::of(store) }
-    }
-
-    fn tip_of(view: &View) -> (u32, Hash) {
-        (view.height(), view.hash())
-    }
-
-    fn showing(view: &View, waiting: Option<Mempool>) -> View {
-        view.with_mempool(waiting)
-    }
-
-    fn shows_waiting(view: &View) -> bool {
-        view.mempool().is_some()
-    }
-
-    fn waiting(&self) -> &Mempool {
-        self.passes.mempool()
-    }
-
-    fn count(waiting: &Mempool) -> u64 {
-        waiting.count()
-    }
-
-    fn moved_to(&mut self, waiting: Mempool) {
-        self.passes.moved_to(waiting);
-    }
-
-    fn hold_against(waiting: &mut Mempool, view: &View) -> Result<(), ReadError> {
-        hold_against(waiting, view)
-    }
-
-    fn rest(&self) -> Duration {
-        self.passes.rest()
-    }
-
-    async fn pass(&mut self, node: &Arc<Node>, view: &Arc<View>) -> Result<Pass, Trouble> {
-        self.passes.pass(node, view).await
     }
 
     async fn load(

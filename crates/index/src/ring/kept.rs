@@ -10,7 +10,7 @@ use node::Node;
 use super::facts::NodeFacts;
 use super::pool_pass::PoolPasses;
 use super::upstream;
-use crate::sync::{self, Best, SyncOptions};
+use crate::sync::{self, Best, Passes};
 
 /// The index of one chain whose inputs hide in rings.
 pub type Index = sync::Index<Ring>;
@@ -21,18 +21,13 @@ pub struct Ring {
     /// Height of the block that is loaded next, while a load is kept.
     pub(super) load_height: Option<u32>,
     /// The block at which the fee was asked for last.
-    fee_at: Option<Hash>,
+    pub(super) fee_at: Option<Hash>,
 }
 
 impl Ring {
-    pub(super) fn new(options: &SyncOptions) -> Ring {
-        let passes = PoolPasses::new(options.mempool_every, options.mempool_bytes);
-        Ring { passes, load_height: None, fee_at: None }
-    }
-
     /// Keeps what the node said. A fee that cannot be had leaves the last one.
     pub(super) async fn note(&mut self, node: &Arc<Node>, best: Best<Hash>, facts: NodeFacts) {
-        let before = self.passes.mempool().facts();
+        let before = self.passes.waiting().facts();
         let mut fee_per_byte = before.and_then(|facts| facts.fee_per_byte);
         if fee_per_byte.is_none() || self.fee_at != Some(best.hash) {
             if let Ok(fee) = upstream::fee_per_byte(node).await {
@@ -40,6 +35,6 @@ impl Ring {
             }
             self.fee_at = Some(best.hash);
         }
-        self.passes.mempool_mut().note_facts(Arc::new(NodeFacts { fee_per_byte, ..facts }));
+        self.passes.waiting_mut().note_facts(Arc::new(NodeFacts { fee_per_byte, ..facts }));
     }
 }

@@ -17,7 +17,7 @@ use super::admission::{Admission, Terms};
 use super::mempool::Mempool;
 use super::upstream::{self, Given, TRANSACTIONS};
 use super::view::View;
-use crate::sync::{Pass, Trouble, UpstreamError, away};
+use crate::sync::{Pass, Passes, Trouble, UpstreamError, away};
 
 /// A pass that fetches longer is gone on with after the tip was looked at again.
 const LONGEST: Duration = Duration::from_millis(500);
@@ -27,7 +27,7 @@ const RAREST: u64 = 8;
 const HIDDEN_FOR: Duration = Duration::from_secs(5);
 
 /// The pool, and how far the pass over the node's is.
-pub(crate) struct PoolPasses {
+pub struct PoolPasses {
     /// Between two readings of the list.
     every: Duration,
     /// Bytes of memory beyond which only hashes are kept.
@@ -45,33 +45,17 @@ pub(crate) struct PoolPasses {
     looked: Option<Instant>,
 }
 
-impl PoolPasses {
-    /// With nothing in the pool.
-    pub(crate) fn new(every: Duration, limit: u64) -> PoolPasses {
-        PoolPasses {
-            every,
-            limit,
-            admission: Admission::default(),
-            listed: None,
-            passes: 0,
-            left: Vec::new(),
-            unread: HashMap::new(),
-            hidden: HashSet::new(),
-            looked: None,
-        }
-    }
-
-    /// The pool as of the last pass.
-    pub(crate) fn mempool(&self) -> &Mempool {
+impl Passes<View, Mempool> for PoolPasses {
+    fn waiting(&self) -> &Mempool {
         &self.admission.mempool
     }
 
-    pub(crate) fn mempool_mut(&mut self) -> &mut Mempool {
-        &mut self.admission.mempool
+    fn moved_to(&mut self, mempool: Mempool) {
+        self.admission = Admission::of(mempool);
+        self.left.clear();
     }
 
-    /// What time is left before there is something to do: until the list may be read again.
-    pub(crate) fn rest(&self) -> Duration {
+    fn rest(&self) -> Duration {
         if !self.left.is_empty() {
             return Duration::ZERO;
         }
@@ -79,18 +63,7 @@ impl PoolPasses {
         since.map_or(Duration::ZERO, |since| self.every.saturating_sub(since))
     }
 
-    /// Our tip is another one by now, with this pool.
-    pub(crate) fn moved_to(&mut self, mempool: Mempool) {
-        self.admission = Admission::of(mempool);
-        self.left.clear();
-    }
-
-    /// Brings the pool up to the node's, at the tip of `view`.
-    pub(crate) async fn pass(
-        &mut self,
-        node: &Arc<Node>,
-        view: &Arc<View>,
-    ) -> Result<Pass, Trouble> {
+    async fn pass(&mut self, node: &Arc<Node>, view: &Arc<View>) -> Result<Pass, Trouble> {
         let started = Instant::now();
         if self.left.is_empty() {
             if !self.rest().is_zero() {
@@ -112,6 +85,27 @@ impl PoolPasses {
         }
         self.note_unread();
         Ok(if self.unread.is_empty() { Pass::Whole } else { Pass::Unread })
+    }
+}
+
+impl PoolPasses {
+    /// With nothing in the pool.
+    pub(crate) fn new(every: Duration, limit: u64) -> PoolPasses {
+        PoolPasses {
+            every,
+            limit,
+            admission: Admission::default(),
+            listed: None,
+            passes: 0,
+            left: Vec::new(),
+            unread: HashMap::new(),
+            hidden: HashSet::new(),
+            looked: None,
+        }
+    }
+
+    pub(crate) fn waiting_mut(&mut self) -> &mut Mempool {
+        &mut self.admission.mempool
     }
 
     /// Takes out of the pool what is not listed, and notes what is to be fetched.
@@ -184,7 +178,7 @@ impl PoolPasses {
 
     /// Admits away from the runtime: it reads from the disk.
     async fn admit(&mut self, view: &Arc<View>, raw: Vec<(Hash, Bytes)>) -> Result<(), Trouble> {
-        let before = self.mempool().clone();
+        let before = self.waiting().clone();
         let mut admission = std::mem::take(&mut self.admission);
         let (view, limit) = (Arc::clone(view), self.limit);
         let first_seen = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);

@@ -46,8 +46,6 @@ pub(crate) const OUTPUTS_OF_AMOUNT: Table = Table(7);
 /// `key image [32]` → `txnum u40` of the transaction that spends it.
 pub(crate) const TXNUM_BY_IMAGE: Table = Table(8);
 
-/// Key of the tip in `meta`.
-pub(crate) const META_TIP: &[u8] = b"tip";
 /// Key in `meta` that is there while the first load runs.
 pub(crate) const META_LOADING: &[u8] = b"loading";
 

@@ -4,9 +4,10 @@ use chain::ring::Hash;
 
 use super::block_row::BlockRow;
 use crate::row::{BadRow, RowReader, u40};
+use crate::store::LastBlock;
 
 /// The last block of an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tip {
     /// Its height.
     pub height: u32,
@@ -18,15 +19,25 @@ pub struct Tip {
     pub next_output: u64,
 }
 
-impl Tip {
-    /// The tip that a block is.
-    pub(crate) fn of(row: &BlockRow) -> Tip {
+impl LastBlock for Tip {
+    type Hash = Hash;
+    type Block = BlockRow;
+
+    fn of(row: &BlockRow) -> Tip {
         let (next_txnum, next_output) = (row.next_txnum(), row.next_output());
         Tip { height: row.height, hash: row.hash, next_txnum, next_output }
     }
 
+    fn height(&self) -> u32 {
+        self.height
+    }
+
+    fn hash(&self) -> Hash {
+        self.hash
+    }
+
     /// `height u32 ‖ hash [32] ‖ next txnum u40 ‖ next output u40`.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
+    fn bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(46);
         out.extend_from_slice(&self.height.to_be_bytes());
         out.extend_from_slice(&self.hash.0);
@@ -35,7 +46,7 @@ impl Tip {
         out
     }
 
-    pub(crate) fn read(row: &[u8]) -> Result<Tip, BadRow> {
+    fn read(row: &[u8]) -> Result<Tip, BadRow> {
         let mut reader = RowReader::new(row);
         let tip = Tip {
             height: reader.u32()?,

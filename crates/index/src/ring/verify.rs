@@ -21,14 +21,15 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use super::schema::{META, META_TIP, TABLES};
+use super::schema::TABLES;
 use super::store::Store;
 use super::tip::Tip;
+use crate::IndexError;
+use crate::audit::Progress;
 use crate::db::Table;
 use crate::faults::Faults;
-use crate::identity::META_IDENTITY;
-use crate::{Identity, IndexError};
-use sums::{BUCKETS, Exact, Rows, Sums};
+use crate::sums::{BUCKETS, Sums};
+use sums::{Exact, Rows};
 use walk::CHECKED;
 
 pub use node::Agreement;
@@ -64,16 +65,6 @@ pub struct Verdict {
     pub fault_count: u64,
 }
 
-/// How far an audit is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// What is being walked: `blocks` or `names`, and again with ` again` where faults are looked
-    /// for.
-    pub step: &'static str,
-    /// Blocks or rows that are done.
-    pub done: u64,
-}
-
 impl Store {
     /// Holds every row of the index against every other.
     ///
@@ -82,10 +73,10 @@ impl Store {
     pub fn verify(&self, mut progress: impl FnMut(Progress)) -> Result<Verdict, IndexError> {
         let mut verdict = Verdict { tip: self.tip(), ..Verdict::default() };
         let mut faults = Faults::default();
-        self.audit_meta(&mut faults)?;
-        let mut expected = Sums::draw()?;
+        self.audit_words(&mut faults)?;
+        let mut expected = Sums::draw(BUCKETS)?;
         let mut found = expected.empty();
-        let mut say = |step, done| progress(Progress { step, done });
+        let mut say = |step, done| progress(Progress { step, done, total: None });
         self.walk_records(&mut expected, &mut verdict, &mut faults, &mut |done| {
             say("blocks", done)
         })?;
@@ -107,31 +98,6 @@ impl Store {
         }
         (verdict.faults, verdict.fault_count) = faults.into_parts();
         Ok(verdict)
-    }
-
-    /// The rows of `meta` say what the open store goes by, and there are no others.
-    fn audit_meta(&self, faults: &mut Faults) -> Result<(), IndexError> {
-        let identity = Identity::new(self.chain(), self.network());
-        let mut seen = 0;
-        let mut rows = self.db().latest().rows(META);
-        while let Some((key, value)) = rows.here()? {
-            let sound = match key {
-                META_TIP => self.tip().is_some_and(|tip| tip.bytes() == value),
-                META_IDENTITY => {
-                    serde_json::from_slice(value).is_ok_and(|it: Identity| it == identity)
-                }
-                _ => false,
-            };
-            seen += u32::from(sound);
-            if !sound {
-                faults.tell("meta", key, "is not what the index goes by");
-            }
-            rows.step();
-        }
-        if seen < 1 + u32::from(self.tip().is_some()) {
-            faults.tell("meta", &[], "lacks a row");
-        }
-        Ok(())
     }
 
     /// Walks the tables that follow from the records.

@@ -19,6 +19,7 @@ use super::store::{Store, read_block};
 use super::tip::Tip;
 use crate::db::{Reader, Snapshot};
 use crate::heights::Heights;
+use crate::sync::Shown;
 use crate::{ReadError, Tier};
 
 pub use rings::{CACHED_MEMBERS, RingMember};
@@ -61,18 +62,17 @@ pub enum Inclusion {
     },
 }
 
-impl View {
-    /// What a store holds now, if it has a tip.
-    pub fn of(store: &Store) -> Option<View> {
-        let tip = store.tip()?;
-        let snapshot = Arc::new(store.db().snapshot());
-        let heights = store.heights().clone();
-        Some(View { tip, heights, snapshot, mempool: None, facts: None })
+impl Shown<Hash, Mempool> for View {
+    fn tip(&self) -> (u32, Hash) {
+        (self.tip.height, self.tip.hash)
     }
 
-    /// The same tip with another mempool and what the node said with it; with none where the node
-    /// is not heard, which takes back nothing that it said.
-    pub(crate) fn with_mempool(&self, mempool: Option<Mempool>) -> View {
+    fn shows_waiting(&self) -> bool {
+        self.mempool.is_some()
+    }
+
+    /// What the node said comes with a mempool; that it is not heard takes back nothing of it.
+    fn showing(&self, mempool: Option<Mempool>) -> View {
         let said = mempool.as_ref().and_then(Mempool::facts);
         View {
             tip: self.tip,
@@ -81,6 +81,16 @@ impl View {
             facts: said.or_else(|| self.facts.clone()),
             mempool,
         }
+    }
+}
+
+impl View {
+    /// What a store holds now, if it has a tip.
+    pub fn of(store: &Store) -> Option<View> {
+        let tip = store.tip()?;
+        let snapshot = Arc::new(store.db().snapshot());
+        let heights = store.heights().clone();
+        Some(View { tip, heights, snapshot, mempool: None, facts: None })
     }
 
     pub(crate) fn reader(&self, tier: Tier) -> Reader<'_> {

@@ -9,7 +9,7 @@ use futures_util::{StreamExt, stream};
 use node::Node;
 
 use super::round::Round;
-use super::{Best, Family, Trouble, UpstreamError, away, locked};
+use super::{Best, Family, HashOf, Passes, Shown, Trouble, UpstreamError, Waiting, away, locked};
 use crate::IndexError;
 
 impl<F: Family> Round<F> {
@@ -19,13 +19,13 @@ impl<F: Family> Round<F> {
         node: &Arc<Node>,
         first: u32,
         last: u32,
-        best: Best<F::Hash>,
+        best: Best<HashOf<F>>,
     ) -> Result<(), Trouble> {
         if first > last {
             return Ok(());
         }
         let hashes = F::hashes(node, (first..=last).collect()).await?;
-        let fetch = |hash: F::Hash| {
+        let fetch = |hash: HashOf<F>| {
             let node = Arc::clone(node);
             async move { (hash, F::block(&node, hash).await) }
         };
@@ -42,9 +42,9 @@ impl<F: Family> Round<F> {
     async fn take(
         &mut self,
         node: &Arc<Node>,
-        hash: F::Hash,
+        hash: HashOf<F>,
         raw: Result<F::Raw, UpstreamError>,
-        best: Best<F::Hash>,
+        best: Best<HashOf<F>>,
     ) -> Result<(), Trouble> {
         let connected = match raw {
             Ok(raw) => self.connect(hash, raw, best).await,
@@ -74,12 +74,12 @@ impl<F: Family> Round<F> {
 
     async fn connect(
         &mut self,
-        hash: F::Hash,
+        hash: HashOf<F>,
         raw: F::Raw,
-        best: Best<F::Hash>,
+        best: Best<HashOf<F>>,
     ) -> Result<(), Trouble> {
         let store = Arc::clone(&self.keeper.store);
-        let mut waiting = self.family.waiting().clone();
+        let mut waiting = self.family.passes().waiting().clone();
         let (held_at, is_loose) = (self.keeper.held_at, self.is_loose);
         // At the node's best after a reorganisation the pool is brought up first.
         let is_shown = move |height: u32| match held_at {
@@ -89,9 +89,9 @@ impl<F: Family> Round<F> {
         let connect = move || {
             let mut store = locked(&store);
             F::connect(&mut store, hash, raw, &mut waiting)?;
-            let view = F::view(&store).filter(|view| is_shown(F::tip_of(view).0));
+            let view = F::view(&store).filter(|view| is_shown(view.tip().0));
             if let Some(view) = view.as_ref().filter(|_| is_loose) {
-                F::hold_against(&mut waiting, view)?;
+                waiting.hold_against(view)?;
             }
             Ok((view, waiting))
         };
@@ -99,7 +99,7 @@ impl<F: Family> Round<F> {
             Err(Trouble::Index(IndexError::NotNext { .. })) => return Err(Trouble::Changed),
             connected => connected?,
         };
-        self.family.moved_to(waiting);
+        self.family.passes_mut().moved_to(waiting);
         if let Some(view) = view {
             self.is_loose = false;
             self.publish(&view, false);

@@ -9,7 +9,8 @@ use node::Node;
 
 use super::half_done::HalfDone;
 use super::round::Round;
-use super::{Best, Family, Trouble, away, locked};
+use super::{Best, Family, HashOf, Shown, Trouble, away, locked};
+use crate::store::LastBlock;
 
 /// Hashes that are asked for in one request.
 const HASHES: u32 = 200;
@@ -19,8 +20,8 @@ impl<F: Family> Round<F> {
     pub(super) async fn follow(
         &mut self,
         node: &Arc<Node>,
-        mut best: Best<F::Hash>,
-    ) -> Result<Best<F::Hash>, Trouble> {
+        mut best: Best<HashOf<F>>,
+    ) -> Result<Best<HashOf<F>>, Trouble> {
         loop {
             let tip = F::tip(&self.keeper.store());
             let Some((height, hash)) = tip else {
@@ -50,7 +51,12 @@ impl<F: Family> Round<F> {
     }
 
     /// The height of the last block that our chain and the node's have in common.
-    async fn fork(&self, node: &Arc<Node>, tip: u32, best: Best<F::Hash>) -> Result<u32, Trouble> {
+    async fn fork(
+        &self,
+        node: &Arc<Node>,
+        tip: u32,
+        best: Best<HashOf<F>>,
+    ) -> Result<u32, Trouble> {
         let mut top = tip.min(best.height);
         let mut step = 1;
         loop {
@@ -61,7 +67,7 @@ impl<F: Family> Round<F> {
                 return Err(Trouble::Changed);
             }
             for (height, hash) in heights.into_iter().zip(theirs) {
-                if F::hash_at(&self.keeper.store(), height)? == Some(hash) {
+                if self.keeper.store().hash_at(height)? == Some(hash) {
                     return Ok(height);
                 }
             }
@@ -76,7 +82,7 @@ impl<F: Family> Round<F> {
         node: &Arc<Node>,
         fork: u32,
         tip: u32,
-        best: Best<F::Hash>,
+        best: Best<HashOf<F>>,
     ) -> Result<(), Trouble> {
         let keeper = &mut self.keeper;
         let only_behind = fork == best.height;
@@ -96,11 +102,11 @@ impl<F: Family> Round<F> {
     async fn disconnect_to(&mut self, fork: u32) -> Result<(), Trouble> {
         let keeper = &mut self.keeper;
         if keeper.held_at.is_none() {
-            keeper.held_at = keeper.index.view().map(|view| F::tip_of(&view).0);
+            keeper.held_at = keeper.index.view().map(|view| view.tip().0);
         }
         let (tip, dir) = {
             let store = keeper.store();
-            (F::tip(&store), F::place(&store).2)
+            (F::tip(&store), store.dir())
         };
         HalfDone::of(&dir).note(fork)?;
         let mut height = tip.map_or(0, |(height, _)| height);
@@ -114,9 +120,9 @@ impl<F: Family> Round<F> {
         while height > fork {
             self.keeper.check_end()?;
             let store = Arc::clone(&self.keeper.store);
-            let before = away(move || F::disconnect(&mut locked(&store))).await?;
+            let before = away(move || locked(&store).disconnect()).await?;
             self.is_loose = true;
-            height = before.unwrap_or(0);
+            height = before.map_or(0, |tip| tip.height());
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::Family;
 use crate::IndexError;
+use crate::store::Store;
 
 /// The note of an index.
 #[derive(Clone, Debug)]
@@ -54,12 +55,11 @@ impl HalfDone {
 }
 
 /// Takes back what a reorganisation that was cut off has left above the fork.
-pub(super) fn back_to_fork<F: Family>(store: &mut F::Store) -> Result<(), IndexError> {
-    let (_, _, dir) = F::place(store);
-    let note = HalfDone::of(&dir);
+pub(super) fn back_to_fork<F: Family>(store: &mut Store<F::Rows>) -> Result<(), IndexError> {
+    let note = HalfDone::of(&store.dir());
     let Some(fork) = note.fork() else { return Ok(()) };
     while F::tip(store).is_some_and(|(height, _)| height > fork) {
-        F::disconnect(store)?;
+        store.disconnect()?;
     }
     note.clear()
 }

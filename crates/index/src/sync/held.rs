@@ -2,18 +2,19 @@
 //!
 //! Invariant: nothing is written, so a folder on a full disk is as good as any.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use super::{Family, Index};
+use super::{Family, Index, Shown};
 use crate::Standing;
+use crate::store::Store;
 
 impl<F: Family> Index<F> {
     /// Serves what a store holds, and says why it goes no further. The store may be one that was
     /// opened for reading.
-    pub fn hold(store: F::Store, why: String) -> Arc<Index<F>> {
-        let ((chain, network, _), view) = (F::place(&store), F::view(&store));
-        let tip = view.as_ref().map(F::tip_of);
-        let index = Index::new(chain, network, Arc::new(Mutex::new(store)));
+    pub fn hold(store: Store<F::Rows>, why: String) -> Arc<Index<F>> {
+        let view = F::view(&store);
+        let tip = view.as_ref().map(|view| view.tip());
+        let index = Index::new(store);
         index.stand(Standing {
             height: tip.map_or(0, |(height, _)| height),
             best_hash: tip.map(|(_, hash)| hash.to_string()),

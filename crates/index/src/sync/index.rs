@@ -13,8 +13,9 @@ use chain::{Chain, Network};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::{Family, locked};
+use super::{Family, Shown};
 use crate::db::Db;
+use crate::store::Store;
 use crate::{IndexError, Standing};
 
 /// Data of the mempool is shown so long after the node was heard last (decision E11).
@@ -28,7 +29,7 @@ pub struct Index<F: Family> {
     network: &'static Network,
     view: ArcSwapOption<F::View>,
     standing: ArcSwap<Standing>,
-    store: Arc<Mutex<F::Store>>,
+    store: Arc<Mutex<Store<F::Rows>>>,
     /// The same rows, for what needs no turn.
     db: Arc<Db>,
     born: Instant,
@@ -41,19 +42,14 @@ pub struct Index<F: Family> {
 }
 
 impl<F: Family> Index<F> {
-    pub(crate) fn new(
-        chain: &'static Chain,
-        network: &'static Network,
-        store: Arc<Mutex<F::Store>>,
-    ) -> Index<F> {
-        let db = Arc::clone(F::db(&locked(&store)));
+    pub(crate) fn new(store: Store<F::Rows>) -> Index<F> {
         Index {
-            chain,
-            network,
+            chain: store.chain(),
+            network: store.network(),
             view: ArcSwapOption::empty(),
             standing: ArcSwap::from_pointee(Standing::default()),
-            store,
-            db,
+            db: Arc::clone(store.db()),
+            store: Arc::new(Mutex::new(store)),
             born: Instant::now(),
             heard_ms: AtomicU64::new(0),
             pool_heard_ms: AtomicU64::new(0),
@@ -73,7 +69,7 @@ impl<F: Family> Index<F> {
     }
 
     /// The rows on disk, which a round of the sync may hold for as long as a block takes.
-    pub fn store(&self) -> &Arc<Mutex<F::Store>> {
+    pub fn store(&self) -> &Arc<Mutex<Store<F::Rows>>> {
         &self.store
     }
 
@@ -94,10 +90,10 @@ impl<F: Family> Index<F> {
     /// node told nothing of it for 60 s.
     pub fn view(&self) -> Option<Arc<F::View>> {
         let view = self.view.load_full()?;
-        if !F::shows_waiting(&view) || self.silence(&self.pool_heard_ms) <= POOL_LIVES {
+        if !view.shows_waiting() || self.silence(&self.pool_heard_ms) <= POOL_LIVES {
             return Some(view);
         }
-        let bare = Arc::new(F::showing(&view, None));
+        let bare = Arc::new(view.showing(None));
         // Whatever was published meanwhile is newer.
         self.view.compare_and_swap(&view, Some(Arc::clone(&bare)));
         Some(bare)

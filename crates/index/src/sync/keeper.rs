@@ -11,13 +11,14 @@ use tokio::sync::watch;
 
 use super::nodes::Nodes;
 use super::{Family, Index, SyncOptions, Trouble};
+use crate::store::Store;
 use crate::{IndexError, room};
 
 /// What keeping an index at the tip goes by.
 pub struct Keeper<F: Family> {
     pub(crate) index: Arc<Index<F>>,
     pub(crate) nodes: Nodes,
-    pub(crate) store: Arc<Mutex<F::Store>>,
+    pub(crate) store: Arc<Mutex<Store<F::Rows>>>,
     pub(crate) options: SyncOptions,
     /// The height that was published before the first disconnect.
     pub(super) held_at: Option<u32>,
@@ -34,7 +35,7 @@ impl<F: Family> Keeper<F> {
         self.index.chain().slug
     }
 
-    pub(crate) fn store(&self) -> MutexGuard<'_, F::Store> {
+    pub(crate) fn store(&self) -> MutexGuard<'_, Store<F::Rows>> {
         locked(&self.store)
     }
 
@@ -45,7 +46,7 @@ impl<F: Family> Keeper<F> {
 
     /// Ends the round if less is free on the disk than is to stay free.
     pub(crate) fn check_room(&self) -> Result<(), Trouble> {
-        let (_, _, dir) = F::place(&self.store());
+        let dir = self.store().dir();
         Ok(room::check(&dir, self.options.least_free_bytes)?)
     }
 }

@@ -4,7 +4,7 @@
 //! from under is not shown before it was held against the chain; what goes wrong again and again is
 //! tried ever more rarely.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use node::{Node, Pool};
@@ -14,8 +14,12 @@ use super::half_done::{HalfDone, back_to_fork};
 use super::nodes::Nodes;
 use super::tidings::Tidings;
 use super::waits::Waits;
-use super::{Best, Family, Index, Keeper, Pass, SyncOptions, Trouble, away, locked};
+use super::{
+    Best, Family, HashOf, Index, Keeper, Pass, Passes, Shown, SyncOptions, Trouble, Waiting, away,
+    locked,
+};
 use crate::Standing;
+use crate::store::Store;
 
 /// Between two looks at the nodes' probes while none can be asked.
 const NO_NODE: Duration = Duration::from_millis(100);
@@ -37,16 +41,18 @@ pub(super) struct Round<F: Family> {
 impl<F: Family> Index<F> {
     /// Starts to keep an index at the tip of its nodes. What is on disk is served at once; of a
     /// reorganisation that was cut off the block at which the chains part.
-    pub fn start(mut store: F::Store, pool: Arc<Pool>, options: SyncOptions) -> Arc<Index<F>> {
-        let (chain, network, _) = F::place(&store);
+    pub fn start(
+        mut store: Store<F::Rows>,
+        pool: Arc<Pool>,
+        options: SyncOptions,
+    ) -> Arc<Index<F>> {
         if let Err(error) = back_to_fork::<F>(&mut store) {
-            tracing::error!(chain = chain.slug, %error, "a reorganisation stays half done");
+            tracing::error!(chain = store.chain().slug, %error, "a reorganisation stays half done");
         }
         let (view, family) = (F::view(&store), F::new(&store, &options));
-        let store = Arc::new(Mutex::new(store));
-        let index = Arc::new(Index::new(chain, network, Arc::clone(&store)));
+        let index = Arc::new(Index::new(store));
         if let Some(view) = view {
-            let (height, hash) = F::tip_of(&view);
+            let (height, hash) = view.tip();
             let best_hash = Some(hash.to_string());
             index.stand(Standing { height, best_hash, ..Standing::default() });
             index.publish(view);
@@ -54,7 +60,7 @@ impl<F: Family> Index<F> {
         let keeper = Keeper {
             index: Arc::clone(&index),
             nodes: Nodes::new(pool),
-            store,
+            store: Arc::clone(index.store()),
             options,
             held_at: None,
             last_node: None,
@@ -108,7 +114,7 @@ impl<F: Family> Round<F> {
         match pass {
             Pass::Moved | Pass::Unfinished => (AT_ONCE, true),
             Pass::Whole | Pass::Unread => (self.keeper.options.poll, true),
-            Pass::Resting => (self.keeper.options.poll.min(self.family.rest()), true),
+            Pass::Resting => (self.keeper.options.poll.min(self.family.passes().rest()), true),
         }
     }
 
@@ -165,12 +171,12 @@ impl<F: Family> Round<F> {
 
     /// Brings the pool up to the node's, if it is time, and publishes it with our tip.
     async fn pass(&mut self, node: &Arc<Node>) -> Result<Pass, Trouble> {
-        if !self.family.rest().is_zero() {
+        if !self.family.passes().rest().is_zero() {
             return Ok(Pass::Resting);
         }
         let view = F::view(&self.keeper.store()).map(Arc::new).ok_or(Trouble::Changed)?;
         self.tighten(&view).await?;
-        let pass = self.family.pass(node, &view).await;
+        let pass = self.family.passes_mut().pass(node, &view).await;
         if pass.is_ok() {
             self.keeper.index.pool_heard();
         }
@@ -188,10 +194,10 @@ impl<F: Family> Round<F> {
         if !self.is_loose {
             return Ok(());
         }
-        let (mut waiting, view) = (self.family.waiting().clone(), Arc::clone(view));
-        let held = away(move || Ok(F::hold_against(&mut waiting, &view).map(|()| waiting)?));
+        let (mut waiting, view) = (self.family.passes().waiting().clone(), Arc::clone(view));
+        let held = away(move || Ok(waiting.hold_against(&view).map(|()| waiting)?));
         let waiting = held.await?;
-        self.family.moved_to(waiting);
+        self.family.passes_mut().moved_to(waiting);
         self.is_loose = false;
         Ok(())
     }
@@ -200,23 +206,23 @@ impl<F: Family> Round<F> {
     pub(super) fn publish(&mut self, view: &F::View, at_best: bool) {
         let keeper = &mut self.keeper;
         if let Some(height) = keeper.held_at {
-            if F::tip_of(view).0 < height && !at_best {
+            if view.tip().0 < height && !at_best {
                 return;
             }
             keeper.held_at = None;
-            let (_, _, dir) = F::place(&keeper.store());
+            let dir = keeper.store().dir();
             if let Err(error) = HalfDone::of(&dir).clear() {
                 tracing::warn!(chain = keeper.slug(), %error, "a note stays behind");
             }
         }
-        keeper.index.publish(F::showing(view, Some(self.family.waiting().clone())));
+        keeper.index.publish(view.showing(Some(self.family.passes().waiting().clone())));
     }
 
     /// Says how we stand with the node.
-    pub(super) fn stand(&self, best: Option<Best<F::Hash>>) {
+    pub(super) fn stand(&self, best: Option<Best<HashOf<F>>>) {
         let index = &self.keeper.index;
         let Some(view) = index.view() else { return };
-        let ((height, hash), before) = (F::tip_of(&view), index.standing());
+        let ((height, hash), before) = (view.tip(), index.standing());
         let at_best = match best {
             Some(best) => !best.behind && best.hash == hash,
             None => before.in_sync,
@@ -225,7 +231,7 @@ impl<F: Family> Round<F> {
             in_sync: at_best && self.passed,
             height,
             best_hash: Some(hash.to_string()),
-            mempool_count: F::count(self.family.waiting()),
+            mempool_count: self.family.passes().waiting().count(),
             first_load: None,
             ..before
         });

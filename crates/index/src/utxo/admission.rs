@@ -23,6 +23,7 @@ use super::txids::{latest_places, latest_row};
 use super::view::View;
 use super::voided;
 use crate::ReadError;
+use crate::sync::Waiting;
 
 /// Bytes of memory that an entry, an input and an output take besides their scripts, estimated.
 const ENTRY_BYTES: u64 = 600;
@@ -199,37 +200,45 @@ impl Admission {
     }
 }
 
-/// Takes out of a pool what the chain of a view has, or has made impossible: after blocks were
-/// taken back, when a pool cannot be kept right block by block.
-pub(crate) fn hold_against(mempool: &mut Mempool, view: &View) -> Result<(), ReadError> {
-    let entries: Vec<_> = mempool.entries().cloned().collect();
-    let previous = entries.iter().flat_map(|entry| &entry.inputs).filter_map(|it| it.previous());
-    let parents: HashSet<Hash32> =
-        previous.map(|it| it.txid).filter(|txid| mempool.entry(txid).is_none()).collect();
-    let (places, _) = latest_places(view.latest(), u64::MAX, parents.iter().map(|txid| (txid, 1)))?;
-    for entry in entries {
-        let txid = entry.record.txid;
-        let mut sound = latest_row(view.latest(), &txid)?.is_none();
-        for input in &entry.inputs {
-            let (Some(previous), Some(output)) = (input.previous(), &input.spent) else { continue };
-            if mempool.entry(&previous.txid).is_none() {
-                sound &= match places.get(&previous.txid) {
-                    Some(txnum) => is_unspent(view, *txnum, previous.vout, output)?,
-                    None => false,
+impl Waiting<View> for Mempool {
+    fn count(&self) -> u64 {
+        Mempool::count(self)
+    }
+
+    fn hold_against(&mut self, view: &View) -> Result<(), ReadError> {
+        let entries: Vec<_> = self.entries().cloned().collect();
+        let previous =
+            entries.iter().flat_map(|entry| &entry.inputs).filter_map(|it| it.previous());
+        let parents: HashSet<Hash32> =
+            previous.map(|it| it.txid).filter(|txid| self.entry(txid).is_none()).collect();
+        let (places, _) =
+            latest_places(view.latest(), u64::MAX, parents.iter().map(|txid| (txid, 1)))?;
+        for entry in entries {
+            let txid = entry.record.txid;
+            let mut sound = latest_row(view.latest(), &txid)?.is_none();
+            for input in &entry.inputs {
+                let (Some(previous), Some(output)) = (input.previous(), &input.spent) else {
+                    continue;
                 };
+                if self.entry(&previous.txid).is_none() {
+                    sound &= match places.get(&previous.txid) {
+                        Some(txnum) => is_unspent(view, *txnum, previous.vout, output)?,
+                        None => false,
+                    };
+                }
+            }
+            if !sound {
+                self.remove_with_descendants(&txid);
             }
         }
-        if !sound {
-            mempool.remove_with_descendants(&txid);
+        let beyond: Vec<Hash32> = self.beyond().copied().collect();
+        for txid in beyond {
+            if latest_row(view.latest(), &txid)?.is_some() {
+                self.remove(&txid);
+            }
         }
+        Ok(())
     }
-    let beyond: Vec<Hash32> = mempool.beyond().copied().collect();
-    for txid in beyond {
-        if latest_row(view.latest(), &txid)?.is_some() {
-            mempool.remove(&txid);
-        }
-    }
-    Ok(())
 }
 
 /// Whether an output of the transaction at that place is unspent in the chain of a view.

@@ -15,15 +15,15 @@ use super::effects::{Rules, SpentOutput, Step, Way, go};
 use super::previous::PreviousRecords;
 use super::record::row::is_named;
 use super::record::{InputRecord, Spent, TransactionRecord};
-use super::schema::{
-    HEADER_BY_HEIGHT, HEIGHT_BY_HASH, LAST_VOUT, META, META_TIP, UnspentKey, hash_key,
-};
+use super::schema::{HEADER_BY_HEIGHT, HEIGHT_BY_HASH, LAST_VOUT, META, UnspentKey, hash_key};
 use super::steps::{records, steps};
 use super::tip::Tip;
 use super::txids::latest_places;
 use super::voided;
 use crate::IndexError;
 use crate::db::{Batch, Reader};
+use crate::identity::META_TIP;
+use crate::store::LastBlock;
 
 /// What it takes to turn a block into rows.
 pub(crate) struct Connect<'a> {
@@ -184,7 +184,7 @@ impl Connect<'_> {
 
     fn put_block(&self, block: &Block<'_>, batch: &mut Batch<'_>) -> (Tip, BlockRow) {
         let row = BlockRow::of(block, self.height, self.first_txnum);
-        let tip = Tip { height: self.height, hash: row.hash, next_txnum: row.next_txnum() };
+        let tip = Tip::of(&row);
         let height = self.height.to_be_bytes();
         batch.put(HEADER_BY_HEIGHT, &height, &row.bytes());
         batch.put(HEIGHT_BY_HASH, &hash_key(&row.hash), &height);

@@ -7,12 +7,14 @@ use super::block_row::BlockRow;
 use super::changes::{Astray, Changes};
 use super::connect::Connect;
 use super::effects::{Way, go};
-use super::schema::{HEADER_BY_HEIGHT, HEIGHT_BY_HASH, META, META_TIP, hash_key};
+use super::schema::{HEADER_BY_HEIGHT, HEIGHT_BY_HASH, META, hash_key};
 use super::steps::{records, steps};
 use super::tip::Tip;
 use super::voided;
 use crate::IndexError;
 use crate::db::Batch;
+use crate::identity::META_TIP;
+use crate::store::LastBlock;
 
 impl Connect<'_> {
     /// Puts into a batch what takes the block `row` back, and gives the tip before it; none
@@ -35,11 +37,7 @@ impl Connect<'_> {
         changes.finish(self.reader)?;
         batch.delete(HEADER_BY_HEIGHT, &row.height.to_be_bytes());
         batch.delete(HEIGHT_BY_HASH, &hash_key(&row.hash));
-        let tip = before.map(|before| Tip {
-            height: before.height,
-            hash: before.hash,
-            next_txnum: before.next_txnum(),
-        });
+        let tip = before.as_ref().map(Tip::of);
         match &tip {
             Some(tip) => batch.put(META, META_TIP, &tip.bytes()),
             None => batch.delete(META, META_TIP),

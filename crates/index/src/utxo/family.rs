@@ -3,36 +3,46 @@
 //! Leaves each part to the file that has it. Invariant: a block is decoded and held against its own
 //! header before a row of it is made.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
+use chain::Hash32;
 use chain::utxo::Block;
-use chain::{Chain, Hash32, Network};
 use node::Node;
 
-use super::admission::hold_against;
 use super::first_load;
 use super::kept::Utxo;
 use super::mempool::Mempool;
-use super::store::Store;
+use super::pool_pass::{PoolPasses, PoolRules};
+use super::store::{Outputs, Store};
 use super::under_way::Load;
 use super::upstream;
 use super::view::View;
-use crate::db::Db;
-use crate::sync::{Best, Family, Keeper, Pass, SyncOptions, Trouble, UpstreamError};
-use crate::{IndexError, ReadError};
+use crate::IndexError;
+use crate::sync::{Best, Family, Keeper, SyncOptions, Trouble, UpstreamError};
 
 impl Family for Utxo {
-    type Hash = Hash32;
-    type Store = Store;
+    type Rows = Outputs;
     type View = View;
     type Raw = Bytes;
     type Waiting = Mempool;
+    type Passes = PoolPasses;
 
     fn new(store: &Store, options: &SyncOptions) -> Utxo {
-        Utxo::new(store, options)
+        let rules = PoolRules {
+            format: *store.format(),
+            limit: options.mempool_bytes,
+            every: options.mempool_every,
+        };
+        Utxo { passes: PoolPasses::new(rules), load: None }
+    }
+
+    fn passes(&self) -> &PoolPasses {
+        &self.passes
+    }
+
+    fn passes_mut(&mut self) -> &mut PoolPasses {
+        &mut self.passes
     }
 
     async fn best(&mut self, node: &Arc<Node>) -> Result<Best<Hash32>, UpstreamError> {
@@ -47,22 +57,6 @@ impl Family for Utxo {
 
     async fn block(node: &Arc<Node>, hash: Hash32) -> Result<Bytes, UpstreamError> {
         upstream::block(node, &hash).await
-    }
-
-    fn place(store: &Store) -> (&'static Chain, &'static Network, PathBuf) {
-        (store.chain(), store.network(), store.dir())
-    }
-
-    fn db(store: &Store) -> &Arc<Db> {
-        store.db()
-    }
-
-    fn tip(store: &Store) -> Option<(u32, Hash32)> {
-        store.tip().map(|tip| (tip.height, tip.hash))
-    }
-
-    fn hash_at(store: &Store, height: u32) -> Result<Option<Hash32>, ReadError> {
-        Ok(store.block(height)?.map(|block| block.hash))
     }
 
     fn connect(
@@ -86,48 +80,8 @@ impl Family for Utxo {
         Ok(())
     }
 
-    fn disconnect(store: &mut Store) -> Result<Option<u32>, IndexError> {
-        Ok(store.disconnect()?.map(|tip| tip.height))
-    }
-
     fn view(store: &Store) -> Option<View> {
         View::of(store)
-    }
-
-    fn tip_of(view: &View) -> (u32, Hash32) {
-        (view.height(), view.hash())
-    }
-
-    fn showing(view: &View, waiting: Option<Mempool>) -> View {
-        view.with_mempool(waiting)
-    }
-
-    fn shows_waiting(view: &View) -> bool {
-        view.mempool().is_some()
-    }
-
-    fn waiting(&self) -> &Mempool {
-        self.passes.mempool()
-    }
-
-    fn count(waiting: &Mempool) -> u64 {
-        waiting.count()
-    }
-
-    fn moved_to(&mut self, waiting: Mempool) {
-        self.passes.moved_to(waiting);
-    }
-
-    fn hold_against(waiting: &mut Mempool, view: &View) -> Result<(), ReadError> {
-        hold_against(waiting, view)
-    }
-
-    fn rest(&self) -> Duration {
-        self.passes.rest()
-    }
-
-    async fn pass(&mut self, node: &Arc<Node>, view: &Arc<View>) -> Result<Pass, Trouble> {
-        self.passes.pass(node, view).await
     }
 
     async fn load(

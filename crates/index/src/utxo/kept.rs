@@ -2,10 +2,9 @@
 //!
 //! Leaves how it is kept at the tip to `family`.
 
-use super::pool_pass::{PoolPasses, PoolRules};
-use super::store::Store;
+use super::pool_pass::PoolPasses;
 use super::under_way::Load;
-use crate::sync::{self, SyncOptions};
+use crate::sync;
 
 /// The index of one chain whose transactions spend earlier outputs.
 pub type Index = sync::Index<Utxo>;
@@ -15,15 +14,4 @@ pub struct Utxo {
     pub(super) passes: PoolPasses,
     /// The first load, while something is waited for.
     pub(super) load: Option<Load>,
-}
-
-impl Utxo {
-    pub(super) fn new(store: &Store, options: &SyncOptions) -> Utxo {
-        let rules = PoolRules {
-            format: *store.format(),
-            limit: options.mempool_bytes,
-            every: options.mempool_every,
-        };
-        Utxo { passes: PoolPasses::new(rules), load: None }
-    }
 }

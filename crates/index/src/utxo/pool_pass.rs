@@ -18,7 +18,7 @@ use super::mempool::Mempool;
 use super::upstream::{self, ValuePool};
 use super::view::View;
 use crate::ReadError;
-use crate::sync::{Pass, Trouble};
+use crate::sync::{Pass, Passes, Trouble};
 
 /// So many transactions are asked for in one request.
 const BATCH: usize = 100;
@@ -38,7 +38,7 @@ pub(crate) struct PoolRules {
 }
 
 /// The pool, and how far the pass over the node's is.
-pub(crate) struct PoolPasses {
+pub struct PoolPasses {
     rules: PoolRules,
     admission: Admission,
     /// When the list was read last, and how often.
@@ -52,33 +52,18 @@ pub(crate) struct PoolPasses {
     unread: HashMap<Hash32, (u32, u64)>,
 }
 
-impl PoolPasses {
-    /// With nothing in the pool.
-    pub(crate) fn new(rules: PoolRules) -> PoolPasses {
-        PoolPasses {
-            rules,
-            admission: Admission::of(Mempool::new(rules.format.witness)),
-            listed: None,
-            passes: 0,
-            left: Vec::new(),
-            not_given: Vec::new(),
-            unread: HashMap::new(),
-        }
-    }
-
-    /// The pool as of the last pass.
-    pub(crate) fn mempool(&self) -> &Mempool {
+impl Passes<View, Mempool> for PoolPasses {
+    fn waiting(&self) -> &Mempool {
         &self.admission.mempool
     }
 
-    /// What each pool of value holds after a block.
-    pub(crate) fn note_value_pools(&mut self, at: Hash32, pools: Vec<ValuePool>) {
-        let pools = (!pools.is_empty()).then(|| (at, pools.into()));
-        self.admission.mempool.note_value_pools(pools);
+    fn moved_to(&mut self, mempool: Mempool) {
+        self.admission = Admission::of(mempool);
+        self.left.clear();
+        self.not_given.clear();
     }
 
-    /// What time is left before there is something to do: until the list may be read again.
-    pub(crate) fn rest(&self) -> Duration {
+    fn rest(&self) -> Duration {
         if !self.left.is_empty() {
             return Duration::ZERO;
         }
@@ -86,19 +71,7 @@ impl PoolPasses {
         since.map_or(Duration::ZERO, |since| self.rules.every.saturating_sub(since))
     }
 
-    /// Our tip is another one by now, with this pool.
-    pub(crate) fn moved_to(&mut self, mempool: Mempool) {
-        self.admission = Admission::of(mempool);
-        self.left.clear();
-        self.not_given.clear();
-    }
-
-    /// Brings the pool up to the node's, at the tip of `view`.
-    pub(crate) async fn pass(
-        &mut self,
-        node: &Arc<Node>,
-        view: &Arc<View>,
-    ) -> Result<Pass, Trouble> {
+    async fn pass(&mut self, node: &Arc<Node>, view: &Arc<View>) -> Result<Pass, Trouble> {
         let started = Instant::now();
         if self.left.is_empty() {
             if !self.rest().is_zero() {
@@ -119,6 +92,27 @@ impl PoolPasses {
         }
         self.note_unread(node).await?;
         Ok(if self.unread.is_empty() { Pass::Whole } else { Pass::Unread })
+    }
+}
+
+impl PoolPasses {
+    /// With nothing in the pool.
+    pub(crate) fn new(rules: PoolRules) -> PoolPasses {
+        PoolPasses {
+            rules,
+            admission: Admission::of(Mempool::new(rules.format.witness)),
+            listed: None,
+            passes: 0,
+            left: Vec::new(),
+            not_given: Vec::new(),
+            unread: HashMap::new(),
+        }
+    }
+
+    /// What each pool of value holds after a block.
+    pub(crate) fn note_value_pools(&mut self, at: Hash32, pools: Vec<ValuePool>) {
+        let pools = (!pools.is_empty()).then(|| (at, pools.into()));
+        self.admission.mempool.note_value_pools(pools);
     }
 
     /// Takes out of the pool what is not listed, and notes what is to be fetched.
@@ -148,7 +142,7 @@ impl PoolPasses {
 
     /// Fetches and admits some of what is left.
     async fn fetch(&mut self, node: &Arc<Node>, view: &Arc<View>) -> Result<(), Trouble> {
-        if self.mempool().memory() >= self.rules.limit {
+        if self.waiting().memory() >= self.rules.limit {
             let ids = std::mem::take(&mut self.left);
             return self
                 .admit(view, move |admission, terms| admission.leave(terms.view, ids))
@@ -174,7 +168,7 @@ impl PoolPasses {
         view: &Arc<View>,
         work: impl FnOnce(&mut Admission, Terms<'_>) -> Result<(), ReadError> + Send + 'static,
     ) -> Result<(), Trouble> {
-        let before = self.mempool().clone();
+        let before = self.waiting().clone();
         let mut admission = std::mem::take(&mut self.admission);
         let (view, PoolRules { format, limit, .. }) = (Arc::clone(view), self.rules);
         let first_seen = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);

@@ -52,10 +52,6 @@ pub(crate) const VOIDED_BY_HEIGHT: Table = Table(8);
 /// First 6 bytes of the txid in wire order ‖ `height u32` ‖ `position u32` → nothing.
 pub(crate) const VOIDED_BY_TXID: Table = Table(9);
 
-/// Key of the tip in `meta`.
-pub(crate) const META_TIP: &[u8] = b"tip";
-/// Key of chain, network, genesis and format in `meta`.
-pub(crate) const META_IDENTITY: &[u8] = identity::META_IDENTITY;
 /// Key of the secret of the script ids in `meta`.
 pub(crate) const META_HASH_KEY: &[u8] = b"hash_key";
 

@@ -14,25 +14,20 @@ pub(super) fn stored_key(db: &Db) -> Result<HashKey, IndexError> {
     bytes.map(HashKey::new).ok_or_else(|| IndexError::damaged("the key in meta is gone"))
 }
 
-/// Checks whose store it is, or makes it this one's, and gives its key.
-pub(super) fn begin(
-    db: &Db,
-    wanted: &Identity,
-    key: Option<HashKey>,
-) -> Result<HashKey, IndexError> {
+/// Checks whose store it is, or makes it this one's, with this key or one that is drawn.
+pub(super) fn begin(db: &Db, wanted: &Identity, key: Option<HashKey>) -> Result<(), IndexError> {
     wanted.claim(db, |batch: &mut Batch<'_>| {
         let mut drawn = [0; 16];
         getrandom::fill(&mut drawn).map_err(IndexError::failed)?;
         batch.put(META, META_HASH_KEY, key.unwrap_or(HashKey::new(drawn)).bytes());
         Ok(())
     })?;
-    let stored = stored_key(db)?;
     match key {
-        Some(key) if key != stored => Err(IndexError::Stranger {
+        Some(key) if key != stored_key(db)? => Err(IndexError::Stranger {
             dir: db.dir().to_owned(),
             found: "an index with another hash key".into(),
             wanted: wanted.to_string(),
         }),
-        _ => Ok(stored),
+        _ => Ok(()),
     }
 }

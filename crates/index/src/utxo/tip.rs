@@ -2,10 +2,12 @@
 
 use chain::Hash32;
 
+use super::block_row::BlockRow;
 use crate::row::{BadRow, RowReader, u40};
+use crate::store::LastBlock;
 
 /// The last block of an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tip {
     /// Its height.
     pub height: u32,
@@ -15,9 +17,24 @@ pub struct Tip {
     pub next_txnum: u64,
 }
 
-impl Tip {
+impl LastBlock for Tip {
+    type Hash = Hash32;
+    type Block = BlockRow;
+
+    fn of(block: &BlockRow) -> Tip {
+        Tip { height: block.height, hash: block.hash, next_txnum: block.next_txnum() }
+    }
+
+    fn height(&self) -> u32 {
+        self.height
+    }
+
+    fn hash(&self) -> Hash32 {
+        self.hash
+    }
+
     /// `height u32 ‖ hash [32] ‖ next txnum u40`.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
+    fn bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(41);
         out.extend_from_slice(&self.height.to_be_bytes());
         out.extend_from_slice(self.hash.wire());
@@ -25,7 +42,7 @@ impl Tip {
         out
     }
 
-    pub(crate) fn read(row: &[u8]) -> Result<Tip, BadRow> {
+    fn read(row: &[u8]) -> Result<Tip, BadRow> {
         let mut reader = RowReader::new(row);
         let height = reader.u32()?;
         let hash = Hash32::from_wire(reader.array()?);

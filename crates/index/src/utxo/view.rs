@@ -20,6 +20,7 @@ use super::tip::Tip;
 use super::upstream::ValuePool;
 use crate::db::{Reader, Snapshot};
 use crate::heights::Heights;
+use crate::sync::Shown;
 use crate::{ReadError, Tier};
 
 mod address;
@@ -84,20 +85,16 @@ pub enum Inclusion {
     },
 }
 
-impl View {
-    /// What a store holds now, if it has a tip.
-    pub fn of(store: &Store) -> Option<View> {
-        let tip = store.tip()?;
-        let snapshot = Arc::new(store.db().snapshot());
-        let (heights, key, format) = (store.heights().clone(), *store.key(), *store.format());
-        // A row that cannot be read is told by whoever asks for the block itself.
-        let bits = store.block(tip.height).ok().flatten().map(|block| block.bits);
-        let blocks = Blocks::default();
-        Some(View { tip, bits, heights, blocks, snapshot, key, format, mempool: None })
+impl Shown<Hash32, Mempool> for View {
+    fn tip(&self) -> (u32, Hash32) {
+        (self.tip.height, self.tip.hash)
     }
 
-    /// The same tip with another mempool; none where the node is not heard.
-    pub(crate) fn with_mempool(&self, mempool: Option<Mempool>) -> View {
+    fn shows_waiting(&self) -> bool {
+        self.mempool.is_some()
+    }
+
+    fn showing(&self, mempool: Option<Mempool>) -> View {
         View {
             tip: self.tip,
             bits: self.bits,
@@ -108,6 +105,19 @@ impl View {
             format: self.format,
             mempool,
         }
+    }
+}
+
+impl View {
+    /// What a store holds now, if it has a tip.
+    pub fn of(store: &Store) -> Option<View> {
+        let tip = store.tip()?;
+        let snapshot = Arc::new(store.db().snapshot());
+        let (heights, key, format) = (store.heights().clone(), *store.key(), *store.format());
+        // A row that cannot be read is told by whoever asks for the block itself.
+        let bits = store.block(tip.height).ok().flatten().map(|block| block.bits);
+        let blocks = Blocks::default();
+        Some(View { tip, bits, heights, blocks, snapshot, key, format, mempool: None })
     }
 
     fn reader(&self, tier: Tier) -> Reader<'_> {

@@ -88,7 +88,7 @@ fn an_index_that_somebody_has_open_is_served_as_it_is_and_goes_on_by_itself() {
     let btc = chain::find("btc").unwrap();
     let memory = index::Memory::new(8 << 20, 8 << 20);
     let (dir, network) = (stage.folder.path().join("data/btc"), btc.network("regtest").unwrap());
-    let held = index::utxo::Store::open(&dir, btc, network, &memory, None).unwrap();
+    let held = index::utxo::Store::open(&dir, btc, network, &memory).unwrap();
     let mut serving = stage.folder.start(&["serve"]);
     let log = serving.wait_for_log("the index cannot be opened");
     assert!(log.contains("is in use by another process"), "{log}");

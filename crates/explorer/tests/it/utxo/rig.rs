@@ -168,9 +168,9 @@ impl Followed {
     fn follow(&mut self) {
         let chain = chain::find(self.slug).unwrap();
         let network = chain.network(network(self.slug)).unwrap();
-        let key = Some(HashKey::new([7; 16]));
+        let key = HashKey::new([7; 16]);
         let memory = Memory::default();
-        let store = Store::open(self.dir.path(), chain, network, &memory, key).unwrap();
+        let store = Store::open_with_key(self.dir.path(), chain, network, &memory, key).unwrap();
         let nodes = vec![NodeConfig::new(self.url.as_str())];
         let config = PoolConfig { nodes, ..PoolConfig::default() };
         let pool = Pool::new(chain, network, config).unwrap();

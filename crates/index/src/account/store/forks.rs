@@ -20,25 +20,25 @@ impl Store {
     /// `Stranger`: the blocks that it holds were read by others. What they created cannot be told
     /// from rows.
     pub fn go_by(&mut self, forks: Option<RewardForks>) -> Result<(), IndexError> {
-        let forks = forks.unwrap_or_else(|| RewardForks::of(self.network.chain_id));
-        if forks == self.forks {
+        let forks = forks.unwrap_or_else(|| RewardForks::of(self.network().chain_id));
+        if forks == self.own.forks {
             return Ok(());
         }
         if self.tip.is_some() {
             return Err(IndexError::Stranger {
                 dir: self.dir(),
-                found: format!("blocks that were read with reward_forks {}", self.forks),
+                found: format!("blocks that were read with reward_forks {}", self.own.forks),
                 wanted: format!("such as were read with {forks}"),
             });
         }
         let db = Arc::clone(&self.db);
         let mut batch = Batch::new(&db);
-        match rewards::row(forks, self.network) {
+        match rewards::row(forks, self.network()) {
             Some(row) => batch.put(META, META_REWARD_FORKS, &row),
             None => batch.delete(META, META_REWARD_FORKS),
         }
         db.commit(batch)?;
-        self.forks = forks;
+        self.own.forks = forks;
         Ok(())
     }
 }

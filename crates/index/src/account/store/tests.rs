@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
+use crate::Memory;
 use crate::account::changes::{creation_of, read_tx};
 use crate::account::facts::{Log, Operation, OperationKind, Status, Transaction};
 use crate::account::schema::Place;

@@ -1,11 +1,8 @@
 //! The tables whose rows follow from others: what they add up to, and which of them are at fault.
 //!
-//! Invariants: the same rows have the same sums whatever their order; other rows have others, but
-//! for a chance of 1 in 2^100 or so, because the hashes are keyed by a secret of the run.
+//! Leaves hashing to `crate::sums`.
 
-use std::hash::Hasher;
-
-use siphasher::sip128::{Hasher128, SipHasher24};
+use std::collections::BTreeSet;
 
 use super::super::changes::{logs_at, operations_at, read_block, read_tx};
 use super::super::schema::{
@@ -15,64 +12,33 @@ use super::super::store::Store;
 use super::records::{Expect, Told, rows_of};
 use crate::db::Table;
 use crate::faults::Faults;
+use crate::sums::{BUCKETS, Sums, bucket};
 use crate::{IndexError, ReadError};
 
 /// The tables.
 const DERIVED: [Table; 4] = [HEIGHT_BY_HASH, PLACE_BY_TX, HISTORY_BY_ADDRESS, CREATION_BY_ADDRESS];
-/// Parts of each, by the first 12 bits of its keys.
-const BUCKETS: usize = 4096;
 /// Rows between two words on how far a walk is.
 const TOLD_EVERY: u64 = 1 << 16;
 
 /// The part of a row's table.
 fn part(table: Table, key: &[u8]) -> usize {
-    let bucket = match key {
-        [first, second, ..] => usize::from(*first) << 4 | usize::from(*second) >> 4,
-        _ => 0,
-    };
     let table = DERIVED.iter().position(|derived| derived.0 == table.0).unwrap_or_default();
-    table * BUCKETS + bucket
+    table * BUCKETS + bucket(key)
 }
 
-/// What the rows of all parts add up to.
-pub(super) struct Sums {
-    secret: [u8; 16],
-    parts: Vec<u128>,
+/// Nothing yet, of all parts.
+pub(super) fn no_rows() -> Result<Sums, IndexError> {
+    Sums::draw(DERIVED.len() * BUCKETS)
 }
 
-impl Sums {
-    /// Nothing yet, with a new secret.
-    pub(super) fn draw() -> Result<Sums, IndexError> {
-        let mut secret = [0; 16];
-        getrandom::fill(&mut secret).map_err(IndexError::failed)?;
-        Ok(Sums { secret, parts: vec![0; DERIVED.len() * BUCKETS] })
-    }
-
-    /// Nothing yet, with the same secret.
-    pub(super) fn empty(&self) -> Sums {
-        Sums { secret: self.secret, parts: vec![0; self.parts.len()] }
-    }
-
-    /// Adds a row.
-    pub(super) fn add(&mut self, table: Table, key: &[u8], value: &[u8]) {
-        let mut hasher = SipHasher24::new_with_key(&self.secret);
-        for piece in [key, value] {
-            hasher.write_usize(piece.len());
-            hasher.write(piece);
-        }
-        let sum = &mut self.parts[part(table, key)];
-        *sum = sum.wrapping_add(hasher.finish128().as_u128());
-    }
-
-    /// Which parts differ.
-    pub(super) fn differing(&self, other: &Sums) -> Vec<bool> {
-        self.parts.iter().zip(&other.parts).map(|(one, other)| one != other).collect()
-    }
+/// Adds a row.
+pub(super) fn add(sums: &mut Sums, table: Table, key: &[u8], value: &[u8]) {
+    sums.add(part(table, key), &[key, value]);
 }
 
 impl Expect for Sums {
     fn expect(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<(), ReadError> {
-        self.add(table, key, value);
+        add(self, table, key, value);
         Ok(())
     }
 }
@@ -80,18 +46,18 @@ impl Expect for Sums {
 /// Names the rows at fault in the parts that differ.
 pub(super) struct Naming<'a> {
     store: &'a Store,
-    differing: Vec<bool>,
+    differing: BTreeSet<usize>,
     faults: Faults,
 }
 
 impl<'a> Naming<'a> {
-    pub(super) fn of(store: &'a Store, differing: Vec<bool>) -> Naming<'a> {
+    pub(super) fn of(store: &'a Store, differing: BTreeSet<usize>) -> Naming<'a> {
         Naming { store, differing, faults: Faults::default() }
     }
 
     /// Whether no part differs.
     pub(super) fn is_empty(&self) -> bool {
-        !self.differing.contains(&true)
+        self.differing.is_empty()
     }
 
     /// A row that is there: the records must want it.
@@ -101,7 +67,7 @@ impl<'a> Naming<'a> {
         key: &[u8],
         value: &[u8],
     ) -> Result<(), ReadError> {
-        if self.differing[part(table, key)] && !self.is_wanted(table, key, value)? {
+        if self.differing.contains(&part(table, key)) && !self.is_wanted(table, key, value)? {
             self.faults.tell(TABLES[table.0].name, key, "follows from no record");
         }
         Ok(())
@@ -149,7 +115,7 @@ impl<'a> Naming<'a> {
 
 impl Expect for Naming<'_> {
     fn expect(&mut self, table: Table, key: &[u8], _value: &[u8]) -> Result<(), ReadError> {
-        if !self.differing[part(table, key)] {
+        if !self.differing.contains(&part(table, key)) {
             return Ok(());
         }
         // One that is there with another value is told when the walk comes to it.

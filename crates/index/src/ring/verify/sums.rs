@@ -1,21 +1,13 @@
-//! What all rows add up to, in 4,096 parts, so that nothing has to be kept in memory; and the rows
-//! of a few parts, one by one.
+//! What takes the rows of an audit: sums of all, and the rows of a few parts, one by one.
 //!
-//! Invariant: the same rows have the same sums whatever their order; other rows have others, but
-//! for a chance of 1 in 2^100 or so, because the hashes are keyed by a secret of the run.
+//! Leaves hashing to `crate::sums`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::Hasher;
-
-use siphasher::sip128::{Hasher128, SipHasher24};
 
 use super::name_of;
-use crate::IndexError;
 use crate::db::Table;
 use crate::faults::Faults;
-
-/// Parts of all tables, by 12 bits of the end of keys.
-pub(super) const BUCKETS: usize = 4096;
+use crate::sums::Sums;
 
 /// Takes rows, one after the other.
 pub(super) trait Rows {
@@ -31,40 +23,9 @@ fn bucket(key: &[u8]) -> usize {
     }
 }
 
-/// Sums of all parts.
-pub(super) struct Sums {
-    secret: [u8; 16],
-    parts: Vec<u128>,
-}
-
-impl Sums {
-    /// Nothing yet, with a new secret.
-    pub(super) fn draw() -> Result<Sums, IndexError> {
-        let mut secret = [0; 16];
-        getrandom::fill(&mut secret).map_err(IndexError::failed)?;
-        Ok(Sums { secret, parts: vec![0; BUCKETS] })
-    }
-
-    /// Nothing yet, with the same secret.
-    pub(super) fn empty(&self) -> Sums {
-        Sums { secret: self.secret, parts: vec![0; BUCKETS] }
-    }
-
-    /// The parts in which two differ.
-    pub(super) fn differing(&self, other: &Sums) -> Vec<usize> {
-        (0..BUCKETS).filter(|bucket| self.parts[*bucket] != other.parts[*bucket]).collect()
-    }
-}
-
 impl Rows for Sums {
     fn row(&mut self, table: Table, key: &[u8], value: &[u8]) {
-        let mut hasher = SipHasher24::new_with_key(&self.secret);
-        hasher.write_usize(table.0);
-        hasher.write_usize(key.len());
-        hasher.write(key);
-        hasher.write(value);
-        let part = &mut self.parts[bucket(key)];
-        *part = part.wrapping_add(hasher.finish128().as_u128());
+        self.add(bucket(key), &[&table.0.to_be_bytes(), key, value]);
     }
 }
 

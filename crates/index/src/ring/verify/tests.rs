@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::Memory;
 use crate::db::Batch;
+use crate::identity::META;
 use crate::ring::RawBlock;
 use crate::ring::schema::{
     BLOCK_BY_HEIGHT, HEIGHT_BY_HASH, OUTPUT_BY_AMOUNT, OUTPUT_BY_INDEX, OUTPUTS_OF_AMOUNT,

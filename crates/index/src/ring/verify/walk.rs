@@ -24,6 +24,7 @@ use crate::ring::schema::{
 use crate::ring::store::Store;
 use crate::ring::tip::Tip;
 use crate::row::u40;
+use crate::store::LastBlock;
 
 /// The tables that follow from the records.
 pub(super) const CHECKED: [Table; 6] = [

@@ -17,7 +17,7 @@ fn bch() -> (&'static Chain, &'static Network) {
 fn open(dir: &Path) -> Result<Store, IndexError> {
     let (chain, network) = bch();
     let key = HashKey::new(*b"sixteen bytes ok");
-    Store::open(dir, chain, network, &Memory::new(8 << 20, 8 << 20), Some(key))
+    Store::open_with_key(dir, chain, network, &Memory::new(8 << 20, 8 << 20), key)
 }
 
 fn blocks() -> Vec<Bytes> {

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use bytes::Bytes;
 use testkit::{Draft, Forge, key_hash_script};
@@ -8,9 +9,10 @@ use testkit::{Draft, Forge, key_hash_script};
 use super::*;
 use crate::Tier;
 use crate::db::Table;
+use crate::identity::META_IDENTITY;
 use crate::utxo::View;
 use crate::utxo::schema::{
-    HISTORY_BY_SCRIPT, META_HASH_KEY, META_IDENTITY, TOTALS_BY_SCRIPT, TX_BY_NUM, TXNUM_BY_TXID,
+    HEADER_BY_HEIGHT, HISTORY_BY_SCRIPT, META_HASH_KEY, TOTALS_BY_SCRIPT, TX_BY_NUM, TXNUM_BY_TXID,
     UNSPENT_BY_SCRIPT,
 };
 
@@ -21,7 +23,7 @@ fn bch() -> (&'static Chain, &'static Network) {
 
 fn open(dir: &Path) -> Result<Store, IndexError> {
     let (chain, network) = bch();
-    Store::open(dir, chain, network, &Memory::new(8 << 20, 8 << 20), None)
+    Store::open(dir, chain, network, &Memory::new(8 << 20, 8 << 20))
 }
 
 /// An output script behind a prefix that gives it 5 tokens and an empty one of a kind.

@@ -10,8 +10,8 @@ use std::hash::Hasher;
 use siphasher::sip128::{Hasher128, SipHasher24};
 
 use super::Audit;
-use super::sums::bucket;
 use crate::faults::Faults;
+use crate::sums::bucket;
 use crate::utxo::effects::{Effects, Step};
 use crate::utxo::history::chunk_of;
 use crate::utxo::schema::{UnspentKey, UnspentRow, chunk_key, txid_key};

@@ -1,34 +1,20 @@
-//! What all rows add up to, in 4,096 parts, so that nothing has to be kept in memory.
+//! What the rows of outputs and scripts add up to.
 //!
-//! Invariant: the same rows have the same sums whatever their order; other rows have others, but
-//! for a chance of 1 in 2^100 or so, because the hashes are keyed by a secret of the run.
+//! Leaves hashing to `crate::sums`. Invariant: what the records add and what the rows add is the
+//! same if the rows follow from the records.
 
 use std::convert::Infallible;
-use std::hash::Hasher;
-
-use siphasher::sip128::{Hasher128, SipHasher24};
 
 use super::Audit;
-use crate::IndexError;
+use crate::sums::{self, bucket};
 use crate::utxo::effects::{Effects, Step};
 use crate::utxo::schema::{UnspentKey, UnspentRow, txid_key};
 use crate::utxo::script_id::ScriptId;
 use crate::utxo::totals::Totals;
 
-/// Parts of each table, by the first 12 bits of its keys.
-pub(super) const BUCKETS: usize = 4096;
-
-/// The part of a key.
-pub(super) fn bucket(key: &[u8]) -> usize {
-    match key {
-        [first, second, ..] => usize::from(*first) << 4 | usize::from(*second) >> 4,
-        _ => 0,
-    }
-}
-
 /// What the rows of one part add up to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Part {
+pub(super) struct Part {
     ids: u128,
     histories: u128,
     totals: u128,
@@ -36,10 +22,7 @@ struct Part {
 }
 
 /// Sums of all parts.
-pub(super) struct Sums {
-    secret: [u8; 16],
-    parts: Vec<Part>,
-}
+pub(super) type Sums = sums::Sums<Part>;
 
 /// The weights of the numbers of a totals row: the first is 1, the others are any large odd ones
 /// (digits of the square root of 2), so that no plausible fault of one number undoes that of
@@ -49,46 +32,20 @@ const RECEIVED: u128 = 0x3e3a_dec1_7512_775a_5a09_4dd5_9b1d_b1a3;
 const SENT: u128 = 0x7f4a_7c15_9e37_79b9_f39c_c060_5ced_c835;
 
 impl Sums {
-    /// Nothing yet, with a new secret.
-    pub(super) fn draw() -> Result<Sums, IndexError> {
-        let mut secret = [0; 16];
-        getrandom::fill(&mut secret).map_err(IndexError::failed)?;
-        Ok(Sums { secret, parts: vec![Part::default(); BUCKETS] })
-    }
-
-    /// Nothing yet, with the same secret.
-    pub(super) fn empty(&self) -> Sums {
-        Sums { secret: self.secret, parts: vec![Part::default(); BUCKETS] }
-    }
-
-    /// The parts in which two differ.
-    pub(super) fn differing(&self, other: &Sums) -> Vec<usize> {
-        (0..BUCKETS).filter(|bucket| self.parts[*bucket] != other.parts[*bucket]).collect()
-    }
-
-    fn hash(&self, parts: &[&[u8]]) -> u128 {
-        let mut hasher = SipHasher24::new_with_key(&self.secret);
-        for part in parts {
-            hasher.write_usize(part.len());
-            hasher.write(part);
-        }
-        hasher.finish128().as_u128()
-    }
-
-    fn part(&mut self, key: &[u8]) -> &mut Part {
-        &mut self.parts[bucket(key)]
+    fn part_of(&mut self, key: &[u8]) -> &mut Part {
+        self.part(bucket(key))
     }
 
     fn add_touch(&mut self, script: ScriptId, txnum: u64) {
         let hash = self.hash(&[&script.0, &txnum.to_be_bytes()]);
-        let part = self.part(&script.0);
+        let part = self.part_of(&script.0);
         part.histories = part.histories.wrapping_add(hash);
     }
 
     /// Adds to the numbers of a script's totals, each with its weight.
     fn add_totals(&mut self, script: &[u8], weighted: u128) {
         let weighted = self.hash(&[script]).wrapping_mul(weighted);
-        let part = self.part(script);
+        let part = self.part_of(script);
         part.totals = part.totals.wrapping_add(weighted);
     }
 }
@@ -121,7 +78,7 @@ impl Effects for Sums {
 
     fn unmake(&mut self, key: &UnspentKey, row: &UnspentRow) -> Result<(), Infallible> {
         let hash = self.hash(&[&key.bytes(), &row.bytes()]);
-        let part = self.part(&key.script.0);
+        let part = self.part_of(&key.script.0);
         part.unspent = part.unspent.wrapping_sub(hash);
         self.add_totals(&key.script.0, UNSPENT_COUNT.wrapping_neg());
         Ok(())
@@ -131,7 +88,7 @@ impl Effects for Sums {
 impl Audit for Sums {
     fn found_id(&mut self, key: &[u8; 11]) {
         let hash = self.hash(&[key]);
-        let part = self.part(key);
+        let part = self.part_of(key);
         part.ids = part.ids.wrapping_add(hash);
     }
 
@@ -149,7 +106,7 @@ impl Audit for Sums {
 
     fn found_unspent(&mut self, key: &[u8; 26], row: &[u8]) {
         let hash = self.hash(&[key, row]);
-        let part = self.part(key);
+        let part = self.part_of(key);
         part.unspent = part.unspent.wrapping_add(hash);
     }
 }

@@ -21,7 +21,7 @@ fn sound() -> (TempDir, Store) {
     let chain = chain::find("btc").unwrap();
     let network = chain.network("regtest").unwrap();
     let memory = Memory::new(8 << 20, 8 << 20);
-    let mut store = Store::open(dir.path(), chain, network, &memory, None).unwrap();
+    let mut store = Store::open(dir.path(), chain, network, &memory).unwrap();
     let (a, b) = (key_hash_script(1), key_hash_script(2));
     let mut forge = Forge::new(chain);
     let first = forge.mine(100, &a, &[]);
@@ -168,7 +168,7 @@ fn voted() -> (TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
     let memory = Memory::new(8 << 20, 8 << 20);
     let chain = recording.chain;
-    let mut store = Store::open(dir.path(), chain, recording.on(), &memory, None).unwrap();
+    let mut store = Store::open(dir.path(), chain, recording.on(), &memory).unwrap();
     let format = *store.format();
     for raw in &recording.raw[..175] {
         store.connect(&Block::decode(raw, &format).unwrap()).unwrap();

@@ -15,7 +15,7 @@ async fn a_start_without_a_node_serves_the_fork() {
     let chain = chain::find("btc").unwrap();
     let network = chain.network("regtest").unwrap();
     let key = HashKey::new([7; 16]);
-    let open = || Store::open(&folder, chain, network, &Memory::default(), Some(key)).unwrap();
+    let open = || Store::open_with_key(&folder, chain, network, &Memory::default(), key).unwrap();
     let mut store = open();
     let format = *store.format();
     let mut connect = |raw: &[u8]| store.connect(&Block::decode(raw, &format).unwrap()).unwrap();

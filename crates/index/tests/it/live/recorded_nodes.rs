@@ -24,7 +24,7 @@ fn start_on(slug: &str, node: NodeConfig, dir: &Path, bulk: bool) -> (Arc<Index>
     let regtest = |network: &&Network| network.kind == NetworkKind::Regtest;
     let network = chain.networks.iter().find(regtest).unwrap();
     let key = HashKey::new([7; 16]);
-    let store = Store::open(dir, chain, network, &Memory::default(), Some(key)).unwrap();
+    let store = Store::open_with_key(dir, chain, network, &Memory::default(), key).unwrap();
     let config = PoolConfig { nodes: vec![node], ..PoolConfig::default() };
     let pool = Pool::new(chain, network, config).unwrap();
     pool.start();

@@ -58,7 +58,7 @@ impl Follower {
         let memory = Memory::new(16 << 20, 16 << 20);
         let until = Instant::now() + PATIENCE;
         let store = loop {
-            match Store::open(dir, chain, network, &memory, Some(key())) {
+            match Store::open_with_key(dir, chain, network, &memory, key()) {
                 Ok(store) => break store,
                 Err(error) => assert!(Instant::now() < until, "{error}"),
             }

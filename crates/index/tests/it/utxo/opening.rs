@@ -13,7 +13,11 @@ fn open(
 ) -> Result<Store, IndexError> {
     let chain = chain(slug);
     let network = chain.network(network).unwrap();
-    Store::open(dir, chain, network, &Memory::new(8 << 20, 8 << 20), key)
+    let memory = Memory::new(8 << 20, 8 << 20);
+    match key {
+        Some(key) => Store::open_with_key(dir, chain, network, &memory, key),
+        None => Store::open(dir, chain, network, &memory),
+    }
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl Rig {
         let mut networks = chain.networks.iter();
         let network = networks.find(|network| network.kind == NetworkKind::Regtest).unwrap();
         let memory = Memory::new(8 << 20, 8 << 20);
-        let store = Store::open(dir.path(), chain, network, &memory, Some(key())).unwrap();
+        let store = Store::open_with_key(dir.path(), chain, network, &memory, key()).unwrap();
         Rig { store, dir }
     }
 

@@ -4,8 +4,8 @@
 
 use std::process::ExitCode;
 
-use index::ring::{Agreement, Progress, Store, Verdict};
-use index::{Again, Memory};
+use index::ring::{Agreement, Store, Verdict};
+use index::{Again, Memory, Progress};
 use serde::Serialize;
 
 use super::asked::ask_one;
