@@ -21,12 +21,12 @@ use bytes::Bytes;
 use chain::account::{Address, Hash};
 use index::Tier;
 use index::account::{Index, Unanswered, View};
-use serde::Serialize;
 
 use crate::answer::Question;
 use crate::content::Content;
 use crate::fail::Fail;
 use crate::handover;
+use crate::json::json;
 use crate::path::Endpoint;
 use crate::reads::Reads;
 use crate::refusal::{Reason, Refusal};
@@ -86,10 +86,7 @@ pub(crate) async fn answer(
     }
     let ask = Ask::of(question)?;
     // Not before the request was read: what is malformed is so at any time.
-    let beginning = || {
-        let begins = "the index has no block yet";
-        Refusal::unavailable(index.standing().waits_for.unwrap_or(begins), 30)
-    };
+    let beginning = || Refusal::until(&index.standing(), "the index has no block yet");
     let view = index.view().ok_or_else(beginning)?;
     Desk { index, reads, view, question }.answer(ask).await.map(Content::from)
 }
@@ -183,10 +180,4 @@ impl Desk<'_> {
 /// How many blocks confirm one at a height.
 fn confirmations(view: &View, height: u32) -> u32 {
     view.tip().height.saturating_sub(height).saturating_add(1)
-}
-
-fn json(view: &impl Serialize) -> Bytes {
-    let mut out = Vec::with_capacity(512);
-    serde_json::to_writer(&mut out, view).expect("views have text keys and finite numbers");
-    out.into()
 }

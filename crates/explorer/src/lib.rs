@@ -17,6 +17,7 @@ mod gate;
 mod handover;
 mod head;
 pub mod interface;
+mod json;
 mod metrics;
 mod path;
 mod posted;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use http::StatusCode;
-use index::ReadError;
+use index::{ReadError, Standing};
 use meter::{Bar, Denial};
 
 use crate::room::Full;
@@ -127,6 +127,12 @@ impl Refusal {
             retry_after_secs: Some(secs),
             ..Refusal::saying(Reason::ServiceUnavailable, text)
         }
+    }
+
+    /// SERVICE_UNAVAILABLE of an index that has nothing to show yet: what of its nodes is waited
+    /// for, or that which goes on.
+    pub(crate) fn until(standing: &Standing, goes_on: &'static str) -> Refusal {
+        Refusal::unavailable(standing.waits_for.unwrap_or(goes_on), 30)
     }
 
     /// `{"error":{"reason","message"}}`. Both are texts of our own without anything to escape.

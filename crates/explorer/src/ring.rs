@@ -17,10 +17,8 @@ mod transaction;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use index::Tier;
 use index::ring::{Index, View};
-use serde::Serialize;
 
 pub use block::{BlockJson, Summary};
 pub use check::{Match, OutputsCheck};
@@ -36,6 +34,7 @@ use crate::answer::{Page, Question};
 use crate::content::{self, Begun, Content};
 use crate::fail::Fail;
 use crate::handover::{self, Effort};
+use crate::json::json;
 use crate::path::Endpoint;
 use crate::reads::Reads;
 use crate::refusal::{Reason, Refusal};
@@ -80,10 +79,7 @@ pub(crate) async fn answer(
     }
     let ask = Ask::of(question)?;
     // Not before the request was read: what is malformed is so at any time.
-    let loading = || {
-        let running = "the first load of the index is running";
-        Refusal::unavailable(index.standing().waits_for.unwrap_or(running), 30)
-    };
+    let loading = || Refusal::until(&index.standing(), "the first load of the index is running");
     let view = index.view().ok_or_else(loading)?;
     handover::answer(question, reads, ask.effort(), move |tier| {
         ask.answer(&Desk { view: Arc::clone(&view), tier })
@@ -135,21 +131,5 @@ impl Ask {
             Ask::OutputsCheck(check) => json(&check.answer(desk)?),
         };
         Ok(Begun::Whole(whole))
-    }
-}
-
-fn json(view: &impl Serialize) -> Bytes {
-    let mut out = Vec::with_capacity(512);
-    put(&mut out, view);
-    out.into()
-}
-
-fn put(out: &mut Vec<u8>, view: &impl Serialize) {
-    serde_json::to_writer(out, view).expect("views have text keys and finite numbers");
-}
-
-fn separate(out: &mut Vec<u8>, is_after_another: bool) {
-    if is_after_another {
-        out.push(b',');
     }
 }

@@ -18,12 +18,10 @@ mod writing;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use chain::Network;
 use chain::utxo::Format;
 use index::Tier;
 use index::utxo::{Index, View};
-use serde::Serialize;
 
 use single::Single;
 
@@ -41,6 +39,7 @@ use crate::answer::Question;
 use crate::content::{self, Begun, Content};
 use crate::fail::Fail;
 use crate::handover::{self, Effort};
+use crate::json::{Length, json, long};
 use crate::path::Endpoint;
 use crate::reads::Reads;
 use crate::refusal::{Reason, Refusal};
@@ -90,10 +89,7 @@ pub(crate) async fn answer(
     }
     let ask = Ask::of(question, network, format)?;
     // Not before the request was read: what is malformed is so at any time.
-    let loading = || {
-        let running = "the first load of the index is running";
-        Refusal::unavailable(index.standing().waits_for.unwrap_or(running), 30)
-    };
+    let loading = || Refusal::until(&index.standing(), "the first load of the index is running");
     let view = index.view().ok_or_else(loading)?;
     handover::answer(question, reads, ask.effort(), move |tier| {
         ask.answer(&Desk { network, format, view: Arc::clone(&view), own: None, tier })
@@ -148,24 +144,4 @@ impl Ask {
         };
         Ok(Begun::Whole(whole))
     }
-}
-
-fn json(view: &impl Serialize) -> Bytes {
-    written(view, 512)
-}
-
-/// A view that may be long.
-trait Length: Serialize {
-    /// About so many bytes it takes. Memory that has to grow is copied, and cleared by the kernel.
-    fn length(&self) -> usize;
-}
-
-fn long(view: &impl Length) -> Bytes {
-    written(view, view.length())
-}
-
-fn written(view: &impl Serialize, length: usize) -> Bytes {
-    let mut out = Vec::with_capacity(length);
-    serde_json::to_writer(&mut out, view).expect("views have text keys and finite numbers");
-    out.into()
 }

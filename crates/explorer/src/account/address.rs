@@ -8,10 +8,11 @@ use index::account::{AccountState, Coverage as Seen, Unanswered, View};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Desk;
 use super::place::Cursor;
 use super::text::Text;
 use super::transaction::{Listed, in_list};
-use super::{Desk, json};
+use crate::json::json;
 use crate::refusal::{Reason, Refusal};
 
 /// Tips that an answer is tried at, where the chain moves while the node is asked.

@@ -11,7 +11,8 @@ use serde::Serialize;
 use super::place::{BlockPlace, Cursor};
 use super::text::{Data, Text};
 use super::transaction::{Listed, in_list};
-use super::{Desk, confirmations, json};
+use super::{Desk, confirmations};
+use crate::json::json;
 use crate::refusal::{Reason, Refusal};
 
 /// A block in a list.

@@ -5,9 +5,10 @@ use chain::account::{Address, Hash};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Desk;
 use super::address::{Coverage, ask};
 use super::text::Text;
-use super::{Desk, json};
+use crate::json::json;
 use crate::refusal::{Reason, Refusal};
 
 /// Who created a contract.

@@ -5,8 +5,9 @@ use chain::account::U256;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Desk;
 use super::text::Text;
-use super::{Desk, json};
+use crate::json::json;
 use crate::refusal::Refusal;
 
 /// What to offer for gas at the tip.

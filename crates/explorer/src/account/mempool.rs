@@ -7,8 +7,9 @@ use index::account::{Pending, View};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Desk;
 use super::transaction::{Listed, waiting};
-use super::{Desk, json};
+use crate::json::json;
 use crate::refusal::Refusal;
 
 /// Transactions that could be mined next.

@@ -6,9 +6,10 @@ use index::account::View;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Desk;
 use super::text::Text;
-use super::{Desk, json};
 use crate::answer::Number;
+use crate::json::json;
 use crate::refusal::Refusal;
 
 /// A text that was looked at without the index.

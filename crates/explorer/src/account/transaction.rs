@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::text::{Data, Text};
-use super::{Desk, confirmations, json};
+use super::{Desk, confirmations};
+use crate::json::json;
 use crate::refusal::{Reason, Refusal};
 
 /// A transaction as lists show it.

@@ -7,12 +7,13 @@ use index::ring::{BlockRow, TransactionView};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Desk;
 use super::hex::Hex32;
 use super::transaction::{self, Listed};
-use super::{Desk, put, separate};
 use crate::answer::Page;
 use crate::content::Pieces;
 use crate::fail::Fail;
+use crate::json::{put, separate};
 use crate::refusal::Refusal;
 
 /// Transactions that are read at once: each may have hundreds of kilobytes.

@@ -8,10 +8,11 @@ use index::ReadError;
 use index::Tier;
 use index::ring::{CACHED_MEMBERS, TransactionView};
 
+use super::Desk;
 use super::transaction::{self, Input, Inputs, Member, Output, Outputs, TransactionJson};
-use super::{Desk, put, separate};
 use crate::content::{PIECE_BYTES, Pieces};
 use crate::fail::Fail;
+use crate::json::{put, separate};
 use crate::refusal::Reason;
 
 /// Members of rings, inputs or outputs of a piece.

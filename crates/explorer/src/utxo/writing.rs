@@ -6,10 +6,10 @@
 use std::ops::Range;
 
 use index::utxo::TransactionView;
-use serde::Serialize;
 
 use super::Desk;
 use super::transaction::{Shape, input, output, transaction_json};
+use crate::json::{put, separate};
 
 /// About so many bytes a transaction takes.
 pub(crate) fn length(tx: &TransactionView) -> usize {
@@ -40,7 +40,7 @@ pub(crate) fn write_inputs(
 ) {
     let coinbase = tx.record.coinbase_script();
     for (n, one) in tx.inputs.iter().enumerate().take(which.end).skip(which.start) {
-        separate(out, n);
+        separate(out, n > 0);
         put(out, &input(desk, n as u32, one, coinbase));
     }
 }
@@ -54,17 +54,7 @@ pub(crate) fn write_outputs(
 ) {
     let outputs = tx.record.outputs.iter().enumerate();
     for (n, one) in outputs.take(which.end).skip(which.start) {
-        separate(out, n);
+        separate(out, n > 0);
         put(out, &output(desk, tx.record.kind, n as u32, one));
     }
-}
-
-fn separate(out: &mut Vec<u8>, n: usize) {
-    if n > 0 {
-        out.push(b',');
-    }
-}
-
-fn put(out: &mut Vec<u8>, view: &impl Serialize) {
-    serde_json::to_writer(out, view).expect("views have text keys and finite numbers");
 }
