@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
 use listen::{InFlight, RequestId};
-use meter::{AccountPlace, Permit};
+use meter::{AccountInFlight, Permit};
 use node::{AnswerBody, NodeError};
 
 use crate::answer::{Opened, Watch};
@@ -22,7 +22,7 @@ use crate::load::Buffered;
 #[derive(Default)]
 pub(crate) struct Hold {
     /// The place of the account, until the permit has it.
-    pub(crate) place: Option<AccountPlace>,
+    pub(crate) place: Option<AccountInFlight>,
     pub(crate) permit: Option<Permit>,
     /// Units that are charged as things stand; they go back should the node's answer break off.
     pub(crate) units: u32,

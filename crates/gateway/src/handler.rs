@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use http::HeaderMap;
 use listen::{RequestBody, Visit};
-use meter::{AccountPlace, Caller, Denial, Permit, Remains};
+use meter::{AccountInFlight, Caller, Denial, Permit, Remains};
 use node::Weight;
 
 use crate::answer::Expect;
@@ -292,7 +292,7 @@ impl<'a> Handler<'a> {
     /// Charges a request that has its place.
     async fn permit(
         &self,
-        place: Option<AccountPlace>,
+        place: Option<AccountInFlight>,
         tokens: u32,
         units: u32,
     ) -> Result<Permit, Denial> {
@@ -321,7 +321,7 @@ impl<'a> Handler<'a> {
 
     /// A refusal for a body that was not taken in: what is too large or came at a busy time is
     /// free of charge, but for the token that was taken before it was decompressed.
-    async fn refuse_body(&self, refusal: Refusal, place: AccountPlace) -> Refused {
+    async fn refuse_body(&self, refusal: Refusal, place: AccountInFlight) -> Refused {
         if matches!(refusal.reason, Reason::RequestTooLarge | Reason::GatewayBusy) {
             return refusal.into();
         }

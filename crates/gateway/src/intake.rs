@@ -127,7 +127,7 @@ impl Posted {
         account: u64,
         buffered: Buffered,
     ) -> Result<(Bytes, Buffered), Refusal> {
-        let turn = load.turns.take(account);
+        let turn = load.heavy_work.take(account);
         let Ok(Some(turn)) = tokio::time::timeout(settings.body_timeout, turn).await else {
             return Err(Reason::GatewayBusy.into());
         };

@@ -23,6 +23,7 @@ mod gateway;
 mod guard;
 mod handler;
 mod head;
+mod heavy_work;
 mod intake;
 mod join;
 mod json;
@@ -36,7 +37,6 @@ mod rpc;
 mod serve;
 mod settings;
 mod split;
-mod turns;
 
 /// The parser of request bodies and the outline of answers, for the benchmark alone.
 #[doc(hidden)]

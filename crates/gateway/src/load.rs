@@ -8,15 +8,15 @@ use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::heavy_work::HeavyWork;
 use crate::settings::Settings;
-use crate::turns::Turns;
 
 /// The counts of one process.
 #[derive(Debug)]
 pub(crate) struct Load {
     /// Bodies that may be decompressed at once: half of the processors, so that the other half
     /// serves whatever is sent.
-    pub(crate) turns: Turns,
+    pub(crate) heavy_work: HeavyWork,
     buffered: AtomicUsize,
     by_account: Mutex<HashMap<u64, usize>>,
 }
@@ -35,7 +35,7 @@ impl Default for Load {
     fn default() -> Load {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Load {
-            turns: Turns::new((processors / 2).max(1)),
+            heavy_work: HeavyWork::new((processors / 2).max(1)),
             buffered: AtomicUsize::new(0),
             by_account: Mutex::default(),
         }

@@ -47,7 +47,7 @@ pub use options::{AccountOptions, SyncOptions};
 pub use pending::Pending;
 pub use rows::End;
 pub(crate) use schema::FORMAT;
-pub use schema::Place;
+pub use schema::TxPlace;
 pub use state::AccountState;
 pub use store::Store;
 pub use tokens::TokenFacts;

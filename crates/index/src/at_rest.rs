@@ -6,7 +6,7 @@ use std::path::Path;
 
 use chain::{Chain, Family, Network};
 
-use crate::store::{LastBlock, Rows, Store};
+use crate::store::{LastBlock, Schema, Store};
 use crate::{Identity, IndexError, Memory, account, ring, utxo};
 
 /// What the folder of an index holds.
@@ -67,7 +67,7 @@ impl AtRest {
         }
     }
 
-    fn of<R: Rows>(store: &Store<R>, transactions: impl Fn(R::Tip) -> u64) -> AtRest {
+    fn of<R: Schema>(store: &Store<R>, transactions: impl Fn(R::Tip) -> u64) -> AtRest {
         let tip = store.tip();
         AtRest {
             tip: tip.map(|tip| (tip.height(), tip.hash().to_string())),

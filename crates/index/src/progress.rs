@@ -20,16 +20,16 @@ pub struct LoadProgress {
     pub bytes: u64,
 }
 
-/// The line of progress.
-pub(crate) struct Line {
+/// What logs how far a load is, now and then.
+pub(crate) struct LoadLog {
     told: Instant,
     at: LoadProgress,
     blocks_per_sec: u64,
 }
 
-impl Line {
-    pub(crate) fn new(at: LoadProgress) -> Line {
-        Line { told: Instant::now(), at, blocks_per_sec: 0 }
+impl LoadLog {
+    pub(crate) fn new(at: LoadProgress) -> LoadLog {
+        LoadLog { told: Instant::now(), at, blocks_per_sec: 0 }
     }
 
     /// Logs how far the load is, if it is time, and gives the blocks a second.

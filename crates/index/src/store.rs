@@ -49,10 +49,10 @@ pub trait LastBlock: Copy + Eq + std::hash::Hash + Send + 'static {
     fn read(row: &[u8]) -> Result<Self, BadRow>;
 }
 
-/// The rows of a family: which there are, and what of them is held in memory beside the tip.
+/// The rows of a family: which tables there are, and what of them is held in memory beside the tip.
 ///
 /// The trait is private to this crate: families are a closed set.
-pub trait Rows: Sized + Send + 'static {
+pub trait Schema: Sized + Send + 'static {
     /// The last block.
     type Tip: LastBlock;
 
@@ -102,13 +102,13 @@ pub trait Rows: Sized + Send + 'static {
 }
 
 /// A block of rows.
-pub type BlockOf<R> = <<R as Rows>::Tip as LastBlock>::Block;
+pub type BlockOf<R> = <<R as Schema>::Tip as LastBlock>::Block;
 
 /// The name of a block of rows.
-pub type HashOf<R> = <<R as Rows>::Tip as LastBlock>::Hash;
+pub type HashOf<R> = <<R as Schema>::Tip as LastBlock>::Hash;
 
 /// An index on disk.
-pub struct Store<R: Rows> {
+pub struct Store<R: Schema> {
     pub(crate) db: Arc<Db>,
     chain: &'static Chain,
     network: &'static Network,
@@ -117,7 +117,7 @@ pub struct Store<R: Rows> {
     pub(crate) own: R,
 }
 
-impl<R: Rows> Store<R> {
+impl<R: Schema> Store<R> {
     /// Opens the index of a chain in `dir`, or begins one.
     ///
     /// # Errors
@@ -275,6 +275,6 @@ impl<R: Rows> Store<R> {
 }
 
 /// What a folder is to hold for a chain.
-fn wanted<R: Rows>(dir: &Path, chain: &Chain, network: &Network) -> Result<Identity, IndexError> {
+fn wanted<R: Schema>(dir: &Path, chain: &Chain, network: &Network) -> Result<Identity, IndexError> {
     if R::are_of(chain) { Ok(Identity::new(chain, network)) } else { Err(no_index(dir, chain)) }
 }

@@ -22,7 +22,7 @@ mod trouble;
 mod waits;
 
 pub use family::Family;
-pub(crate) use family::{Best, HashOf, Pass, Passes, Shown, Waiting};
+pub(crate) use family::{Best, HashOf, Pass, Passes, TipView, Waiting};
 pub use index::Index;
 pub(crate) use keeper::{Keeper, away, locked};
 pub use options::SyncOptions;

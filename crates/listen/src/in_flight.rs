@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The count of one service; a clone counts the same requests.
 #[derive(Debug, Clone, Default)]
-pub struct Places(Arc<AtomicUsize>);
+pub struct InFlightCount(Arc<AtomicUsize>);
 
 /// One request in flight.
 #[derive(Debug)]
 pub struct InFlight(Arc<AtomicUsize>);
 
-impl Places {
+impl InFlightCount {
     /// Claims a place for a request, if fewer than `most` are in flight.
     pub fn enter(&self, most: usize) -> Option<InFlight> {
         let before = self.0.fetch_add(1, Ordering::Relaxed);
@@ -40,12 +40,12 @@ mod tests {
 
     #[test]
     fn places_are_given_back() {
-        let places = Places::default();
-        let first = places.enter(1);
+        let count = InFlightCount::default();
+        let first = count.enter(1);
         assert!(first.is_some());
-        assert!(places.enter(1).is_none());
-        assert_eq!(places.in_flight(), 1);
+        assert!(count.enter(1).is_none());
+        assert_eq!(count.in_flight(), 1);
         drop(first);
-        assert_eq!(places.in_flight(), 0);
+        assert_eq!(count.in_flight(), 0);
     }
 }

@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arc_swap::ArcSwap;
 use prometheus::Registry;
 
-use crate::in_flight::{InFlight, Places};
+use crate::in_flight::{InFlight, InFlightCount};
 
 /// What every service has; `T` is what a reload replaces: chains and settings.
 #[derive(Debug)]
 pub struct Running<T> {
     state: ArcSwap<T>,
-    places: Places,
+    in_flight: InFlightCount,
     refusing: AtomicBool,
 }
 
@@ -24,7 +24,7 @@ impl<T> Running<T> {
     pub fn new(state: T) -> Running<T> {
         Running {
             state: ArcSwap::from_pointee(state),
-            places: Places::default(),
+            in_flight: InFlightCount::default(),
             refusing: AtomicBool::new(false),
         }
     }
@@ -41,12 +41,12 @@ impl<T> Running<T> {
 
     /// Claims a place for a request, if fewer than `most` are in flight.
     pub fn enter(&self, most: usize) -> Option<InFlight> {
-        self.places.enter(most)
+        self.in_flight.enter(most)
     }
 
     /// Requests in flight now.
     pub fn in_flight(&self) -> usize {
-        self.places.in_flight()
+        self.in_flight.in_flight()
     }
 
     /// Is every further request to be refused, since the process ends?

@@ -3,7 +3,7 @@
 //! Each call asks the server once: a script takes its tokens by the server's own clock, all or none, so
 //! that a rate is exact over any number of processes. While the server is away or slow, nobody waits for
 //! it: each process serves its share of the rate (`share.rs`) from buckets of its own. What was served
-//! so is told when the server is back. Leaves connecting, and finding out that it is back, to `keeper`.
+//! so is told when the server is back. Leaves connecting, and finding out that it is back, to `connector`.
 //! Invariants: no call waits longer than [`PATIENCE`], and none at all once one has waited in vain; the
 //! server's answer never decides more than a rate. Why: docs/decisions/0019.
 
@@ -18,20 +18,20 @@ use tokio::time::timeout;
 
 use crate::bucket::Level;
 use crate::clock::Now;
-use crate::place::AccountPlace;
+use crate::in_flight::AccountInFlight;
 use crate::{Denial, Reason};
 
 mod address;
 pub(crate) mod at_server;
 mod bounded;
 mod complaint;
-mod keeper;
+mod connector;
 mod line;
 mod pause;
 
 pub use address::{BucketsAddress, BucketsAddressError};
 use complaint::Complaint;
-pub(crate) use keeper::Keeper;
+pub(crate) use connector::Connector;
 use line::Line;
 
 /// How long a call waits for the server, before it falls back to this process's share.
@@ -103,7 +103,7 @@ impl Buckets {
     /// Takes the tokens that a request has not paid yet.
     pub(crate) async fn pay(
         &self,
-        place: &mut AccountPlace,
+        place: &mut AccountInFlight,
         now: Now,
         tokens: u32,
         rate: Rate,
@@ -144,7 +144,7 @@ impl Buckets {
     /// Decides by this process's share of the rate.
     fn pay_by_share(
         &self,
-        place: &mut AccountPlace,
+        place: &mut AccountInFlight,
         now: Now,
         tokens: u32,
         share: u32,
@@ -161,7 +161,7 @@ impl Buckets {
     /// Asks the server; None where it is away, or just found to be.
     async fn ask(
         &self,
-        place: &AccountPlace,
+        place: &AccountInFlight,
         tokens: u32,
         rate: u32,
         elsewhere: u32,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::buckets::Keeper;
+use crate::buckets::Connector;
 use crate::ledger::Ledger;
 use crate::store::{Store, StoreError};
 use crate::table::Table;
@@ -26,7 +26,7 @@ pub(crate) struct Engine {
     pub(crate) table: Table,
     pub(crate) ledgers: [Option<Arc<Ledger>>; 2],
     /// Buckets that several processes have in common, where there are such.
-    pub(crate) keeper: Option<Keeper>,
+    pub(crate) connector: Option<Connector>,
     seen: AtomicU64,
     reading: Mutex<()>,
     /// Readings of the store that have begun, and the last of them that succeeded.
@@ -45,7 +45,7 @@ impl Engine {
         store: Box<dyn Store>,
         table: Table,
         ledgers: [Option<Arc<Ledger>>; 2],
-        keeper: Option<Keeper>,
+        connector: Option<Connector>,
     ) -> Engine {
         // Another word than the store shows, so that the first reading is not skipped.
         let seen = AtomicU64::new(store.changed().wrapping_sub(1));
@@ -54,7 +54,7 @@ impl Engine {
             store,
             table,
             ledgers,
-            keeper,
+            connector,
             seen,
             reading: Mutex::default(),
             begun: AtomicU64::new(0),

@@ -1,7 +1,7 @@
 //! Charging a request before its work.
 //!
 //! Order of decision B6: monthly, daily and key-daily quota, concurrency, rate; a request with a
-//! body takes its [`AccountPlace`] before all that, so that no account has more bodies on their way
+//! body takes its [`AccountInFlight`] before all that, so that no account has more bodies on their way
 //! than requests in flight. Invariant: a refused request, or one that is given up while it waits for a
 //! shared bucket, leaves every counter as it was, and an admitted one is in the usage rows before
 //! anything is done for it.
@@ -11,9 +11,9 @@ use std::sync::Arc;
 use crate::bucket::Level;
 use crate::buckets::Buckets;
 use crate::clock::Now;
+use crate::in_flight::AccountInFlight;
 use crate::ledger::Ledger;
 use crate::permit::{Asked, Charge, Leased, add, gateway_key, row};
-use crate::place::AccountPlace;
 use crate::remains::Remains;
 use crate::store::RowName;
 use crate::{Caller, Denial, Permit};
@@ -24,7 +24,7 @@ use crate::{Caller, Denial, Permit};
 pub(crate) fn admit(
     ledger: &Arc<Ledger>,
     caller: &Caller,
-    place: &mut Option<AccountPlace>,
+    place: &mut Option<AccountInFlight>,
     now: Now,
     asked: Asked,
 ) -> Result<Permit, Denial> {
@@ -39,7 +39,7 @@ pub(crate) async fn admit_shared(
     buckets: &Buckets,
     ledger: &Arc<Ledger>,
     caller: &Caller,
-    place: &mut Option<AccountPlace>,
+    place: &mut Option<AccountInFlight>,
     now: Now,
     asked: Asked,
 ) -> Result<Permit, Denial> {
@@ -58,7 +58,7 @@ struct Held<'a> {
     /// Where the units go, if there are any.
     row: Option<(u32, RowName)>,
     /// None once it is complete.
-    place: Option<AccountPlace>,
+    place: Option<AccountInFlight>,
     /// What the month, the day and the day of the key have left.
     left: [Option<u64>; 3],
 }
@@ -68,7 +68,7 @@ impl<'a> Held<'a> {
     fn take(
         ledger: &'a Arc<Ledger>,
         caller: &'a Caller,
-        place: &mut Option<AccountPlace>,
+        place: &mut Option<AccountInFlight>,
         now: Now,
         Asked { chain, units, .. }: Asked,
     ) -> Result<Held<'a>, Denial> {
@@ -90,7 +90,7 @@ impl<'a> Held<'a> {
             None => charge.take_units(caller, now)?,
             Some(lessee) => charge.take_leased_units(lessee, caller, now)?,
         };
-        match place.take().map_or_else(|| AccountPlace::enter(caller), Ok) {
+        match place.take().map_or_else(|| AccountInFlight::enter(caller), Ok) {
             Ok(place) => Ok(Held { ledger, caller, charge, row, place: Some(place), left }),
             Err(denial) => {
                 charge.give_back(caller.allowance(), gateway_key(caller));
@@ -100,7 +100,7 @@ impl<'a> Held<'a> {
     }
 
     #[inline]
-    fn place(&mut self) -> Result<&mut AccountPlace, Denial> {
+    fn place(&mut self) -> Result<&mut AccountInFlight, Denial> {
         self.place.as_mut().ok_or_else(Denial::store_unavailable)
     }
 

@@ -47,7 +47,7 @@ pub(crate) struct Ledger {
     pub(crate) open_days: OpenDays,
     /// Borrows units where the store lends them; else every cap is this process's alone.
     pub(crate) lessee: Option<Lessee>,
-    places: Mutex<Places>,
+    slots: Mutex<Slots>,
     /// What is recorded of each slot; held while recording.
     recorded: Mutex<HashMap<u32, Recorded>>,
     /// Empty as long as a full disk has no room for it, nor for the file of usage.
@@ -55,8 +55,9 @@ pub(crate) struct Ledger {
     folder: Folder,
 }
 
+/// Which slot of the file each row has.
 #[derive(Debug, Default)]
-struct Places {
+struct Slots {
     slot_by_name: HashMap<RowName, u32>,
     /// Lowest last.
     free: Vec<u32>,
@@ -85,13 +86,13 @@ impl Ledger {
             lock => (OnceLock::from(lock?), UsageFile::open(&path, service, identity)?),
         };
         store.hold(service, file.replica())?;
-        let places = Places::of(&file, service, store)?;
+        let slots = Slots::of(&file, service, store)?;
         let mut ledger = Ledger {
             service,
             file,
             open_days: OpenDays::new(None),
             lessee: None,
-            places: Mutex::new(places),
+            slots: Mutex::new(slots),
             recorded: Mutex::default(),
             lock,
             folder: folder.clone(),
@@ -161,7 +162,7 @@ impl Ledger {
 
     /// The latest hour of the rows in the file.
     fn last_live_hour(&self) -> Option<u32> {
-        self.places().slot_by_name.keys().map(|name| name.hour).max()
+        self.slots().slot_by_name.keys().map(|name| name.hour).max()
     }
 
     /// As [`Ledger::record`]; rows that the store has no room for stay in the file, and are no reason
@@ -179,19 +180,19 @@ impl Ledger {
 
     /// The slot of a row, made if there is none.
     pub(crate) fn slot(&self, name: RowName) -> io::Result<u32> {
-        let mut places = self.places();
-        if let Some(slot) = places.slot_by_name.get(&name) {
+        let mut slots = self.slots();
+        if let Some(slot) = slots.slot_by_name.get(&name) {
             return Ok(*slot);
         }
-        if places.free.is_empty() {
+        if slots.free.is_empty() {
             self.lock()?;
             let first = self.file.len() as u32;
             self.file.grow()?;
-            places.free.extend((first..first + SEGMENT_SLOTS as u32).rev());
+            slots.free.extend((first..first + SEGMENT_SLOTS as u32).rev());
         }
-        let slot = places.free.pop().ok_or(io::ErrorKind::StorageFull)?;
+        let slot = slots.free.pop().ok_or(io::ErrorKind::StorageFull)?;
         self.file.begin(slot, name);
-        places.slot_by_name.insert(name, slot);
+        slots.slot_by_name.insert(name, slot);
         Ok(slot)
     }
 
@@ -246,7 +247,7 @@ impl Ledger {
         store: &dyn Store,
         recorded: &mut HashMap<u32, Recorded>,
     ) -> Result<Vec<(u32, LiveRow)>, StoreError> {
-        let slots: Vec<u32> = self.places().slot_by_name.values().copied().collect();
+        let slots: Vec<u32> = self.slots().slot_by_name.values().copied().collect();
         let mut rows = Vec::with_capacity(slots.len());
         for slot in slots {
             if let Slot::Row(row) = self.file.read(slot)
@@ -269,42 +270,42 @@ impl Ledger {
 
     /// A row that was damaged while it is counted goes on from what was recorded of it.
     fn leave_out(&self, slot: u32) {
-        let mut places = self.places();
+        let mut slots = self.slots();
         self.file.clear(slot);
-        places.slot_by_name.retain(|_, place| *place != slot);
-        places.free.push(slot);
+        slots.slot_by_name.retain(|_, place| *place != slot);
+        slots.free.push(slot);
         let file = self.file.path().display();
         tracing::error!(%file, slot, "a usage row was damaged; it goes on from what was recorded");
     }
 
     fn free(&self, slot: u32, row: &LiveRow) -> bool {
-        let mut places = self.places();
+        let mut slots = self.slots();
         let freed = self.file.end(slot, row.units);
         if freed {
-            places.slot_by_name.remove(&row.name);
-            places.free.push(slot);
+            slots.slot_by_name.remove(&row.name);
+            slots.free.push(slot);
         }
         freed
     }
 
-    fn places(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    fn slots(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Places {
+impl Slots {
     /// Finds the rows of a file that a former process left, whole or damaged.
-    fn of(file: &UsageFile, service: Service, store: &dyn Store) -> Result<Places, StoreError> {
-        let mut places = Places::default();
+    fn of(file: &UsageFile, service: Service, store: &dyn Store) -> Result<Slots, StoreError> {
+        let mut slots = Slots::default();
         let mut damaged = 0_u32;
         for (slot, content) in file.rows() {
             match content {
-                Slot::Row(row) => places.keep(file, slot, row, service, store)?,
-                Slot::Free => places.free.push(slot),
+                Slot::Row(row) => slots.keep(file, slot, row, service, store)?,
+                Slot::Free => slots.free.push(slot),
                 Slot::Damaged => {
                     damaged += 1;
                     file.clear(slot);
-                    places.free.push(slot);
+                    slots.free.push(slot);
                 }
             }
         }
@@ -312,8 +313,8 @@ impl Places {
             let file = file.path().display();
             tracing::warn!(%file, damaged, "usage rows were damaged and are left out");
         }
-        places.free.reverse();
-        Ok(places)
+        slots.free.reverse();
+        Ok(slots)
     }
 
     /// A power loss can bring a freed slot back beside the one that took over its row: the later

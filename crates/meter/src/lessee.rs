@@ -43,7 +43,7 @@ pub(crate) struct Lessee {
     bell: OnceLock<Bell>,
     /// Looks that have ended.
     looks: watch::Sender<u64>,
-    holdings: Mutex<Turns>,
+    upkeep: Mutex<Upkeep>,
     /// As of the last look at every lease.
     seen: Mutex<[KindView; 3]>,
     lends: AtomicBool,
@@ -53,7 +53,7 @@ pub(crate) struct Lessee {
 
 /// What is held, and when what is due.
 #[derive(Debug, Default)]
-struct Turns {
+struct Upkeep {
     holdings: Holdings,
     beats: u32,
     next_beat: Duration,
@@ -81,7 +81,7 @@ impl Lessee {
             wanted: Mutex::default(),
             bell: OnceLock::new(),
             looks: watch::Sender::new(0),
-            holdings: Mutex::default(),
+            upkeep: Mutex::default(),
             seen: Mutex::new(Holdings::default().view()),
             lends: AtomicBool::new(true),
             waits: AtomicU64::new(0),
@@ -151,16 +151,16 @@ impl Lessee {
 
     /// Does what is due, and wakes those who wait.
     pub(crate) fn turn(&self, lender: &dyn Lender, open_days: &OpenDays, now: Now) {
-        let mut turns = self.turns();
-        if turns.ended {
+        let mut upkeep = self.upkeep();
+        if upkeep.ended {
             return;
         }
         let mono = self.origin.elapsed();
-        if mono >= turns.rests_until {
-            let done = self.work(&mut turns, lender, open_days, now);
+        if mono >= upkeep.rests_until {
+            let done = self.work(&mut upkeep, lender, open_days, now);
             let failed = done.is_err();
             self.lends.store(!failed, Ordering::Relaxed);
-            if std::mem::replace(&mut turns.failing, failed) != failed {
+            if std::mem::replace(&mut upkeep.failing, failed) != failed {
                 match &done {
                     Ok(()) => tracing::info!(service = %self.service, "units are lent again"),
                     Err(error) => {
@@ -170,16 +170,16 @@ impl Lessee {
                 }
             }
             if failed {
-                turns.rests_until = self.origin.elapsed() + BREATH;
+                upkeep.rests_until = self.origin.elapsed() + BREATH;
             }
         }
-        drop(turns);
+        drop(upkeep);
         self.looks.send_modify(|looks| *looks += 1);
     }
 
     fn work(
         &self,
-        turns: &mut Turns,
+        upkeep: &mut Upkeep,
         lender: &dyn Lender,
         open_days: &OpenDays,
         now: Now,
@@ -187,20 +187,20 @@ impl Lessee {
         let moment = self.moment(now, open_days.is_blank(now.utc.day().saturating_add(1)));
         let wanted =
             std::mem::take(&mut *self.wanted.lock().unwrap_or_else(PoisonError::into_inner));
-        wanted.into_iter().for_each(|wanted| turns.holdings.want(wanted, moment));
-        if moment.mono >= turns.next_beat {
+        wanted.into_iter().for_each(|wanted| upkeep.holdings.want(wanted, moment));
+        if moment.mono >= upkeep.next_beat {
             self.share.set(lender.beat(self.service, self.replica, true)?);
-            if turns.beats.is_multiple_of(TIDY_EVERY) {
+            if upkeep.beats.is_multiple_of(TIDY_EVERY) {
                 lender.tidy(self.service, moment.day)?;
             }
-            turns.beats = turns.beats.wrapping_add(1);
-            turns.next_beat = moment.mono + BEAT;
+            upkeep.beats = upkeep.beats.wrapping_add(1);
+            upkeep.next_beat = moment.mono + BEAT;
         }
-        let all = moment.mono >= turns.next_look;
-        turns.holdings.look(lender, self.borrower(), moment, all)?;
+        let all = moment.mono >= upkeep.next_look;
+        upkeep.holdings.look(lender, self.borrower(), moment, all)?;
         if all {
-            turns.next_look = moment.mono + LOOK;
-            let seen = turns.holdings.view();
+            upkeep.next_look = moment.mono + LOOK;
+            let seen = upkeep.holdings.view();
             *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
         }
         Ok(())
@@ -208,11 +208,11 @@ impl Lessee {
 
     /// Returns what is left, and tells the others that we are live no more.
     pub(crate) fn end(&self, lender: &dyn Lender, now: Now) -> Result<(), StoreError> {
-        let mut turns = self.turns();
-        if std::mem::replace(&mut turns.ended, true) {
+        let mut upkeep = self.upkeep();
+        if std::mem::replace(&mut upkeep.ended, true) {
             return Ok(());
         }
-        turns.holdings.return_all(lender, self.borrower(), self.moment(now, false))?;
+        upkeep.holdings.return_all(lender, self.borrower(), self.moment(now, false))?;
         lender.beat(self.service, self.replica, false).map(drop)
     }
 
@@ -225,7 +225,7 @@ impl Lessee {
         Moment { mono: self.origin.elapsed(), day, secs_to_next_day, tomorrow_is_new }
     }
 
-    fn turns(&self) -> MutexGuard<'_, Turns> {
-        self.holdings.lock().unwrap_or_else(PoisonError::into_inner)
+    fn upkeep(&self) -> MutexGuard<'_, Upkeep> {
+        self.upkeep.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

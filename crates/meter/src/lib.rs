@@ -22,6 +22,7 @@ mod epoch;
 mod folder;
 mod held;
 mod holdings;
+mod in_flight;
 mod lease;
 mod leased;
 mod ledger;
@@ -32,7 +33,6 @@ mod meter;
 mod open_days;
 mod open_error;
 mod permit;
-mod place;
 mod plan;
 mod postgres;
 mod presented;
@@ -63,11 +63,11 @@ pub use caller::Caller;
 pub use clock::{Clock, Hands, Now};
 pub use copy::{Copied, CopyError, copy};
 pub use denial::{Bar, Denial, Reason};
+pub use in_flight::AccountInFlight;
 pub use lending::{KindView, LendingView};
 pub use meter::Meter;
 pub use open_error::OpenError;
 pub use permit::Permit;
-pub use place::AccountPlace;
 pub use plan::{
     MAX_BATCH_SIZE, MAX_CONCURRENCY, MAX_REQUESTS_PER_SECOND, MAX_UNITS, NO_PLAN, Plan, PlanConfig,
     PlanError, Plans,

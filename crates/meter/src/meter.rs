@@ -15,14 +15,14 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::background::Background;
-use crate::buckets::Keeper;
+use crate::buckets::Connector;
 use crate::engine::Engine;
 use crate::held::{admit, admit_shared};
+use crate::in_flight::AccountInFlight;
 use crate::leased::short;
 use crate::ledger::Ledger;
 use crate::lessee::Lessee;
 use crate::permit::Asked;
-use crate::place::AccountPlace;
 use crate::plan::Offer;
 use crate::secret::digest_of;
 use crate::storage::Storage;
@@ -77,10 +77,10 @@ impl Meter {
             }
         }
         let identity = store.identity()?;
-        let keeper = buckets.map(|address| Keeper::start(address, identity)).transpose();
-        let keeper =
-            keeper.map_err(|source| OpenError::File { path: folder.path().to_owned(), source })?;
-        let engine = Arc::new(Engine::new(clock, store, Table::new(plans), ledgers, keeper));
+        let connector = buckets.map(|address| Connector::start(address, identity)).transpose();
+        let connector = connector
+            .map_err(|source| OpenError::File { path: folder.path().to_owned(), source })?;
+        let engine = Arc::new(Engine::new(clock, store, Table::new(plans), ledgers, connector));
         engine.catch_up()?;
         let background = Background::start(Arc::clone(&engine))
             .map_err(|source| OpenError::File { path: folder.path().to_owned(), source })?;
@@ -113,7 +113,7 @@ impl Meter {
 
     /// How the buckets stand that several processes have in common; `None` where there are none.
     pub fn buckets(&self) -> Option<BucketsView> {
-        self.engine.keeper.as_ref().map(|keeper| keeper.buckets.view())
+        self.engine.connector.as_ref().map(|connector| connector.buckets.view())
     }
 
     /// How each service stands with a store that lends units; nothing where it lends none.
@@ -183,18 +183,18 @@ impl Meter {
     }
 
     /// Takes a place in flight for a request whose body is still to be read.
-    pub fn enter(&self, caller: &Caller) -> Result<AccountPlace, Denial> {
-        AccountPlace::enter(caller)
+    pub fn enter(&self, caller: &Caller) -> Result<AccountInFlight, Denial> {
+        AccountInFlight::enter(caller)
     }
 
     /// Takes one token of a request that is work before it can be admitted. What is charged in the
     /// end takes one less.
-    pub async fn prepay(&self, caller: &Caller, place: &mut AccountPlace) -> Result<(), Denial> {
+    pub async fn prepay(&self, caller: &Caller, place: &mut AccountInFlight) -> Result<(), Denial> {
         let ledger = self.engine.ledger(caller.service).ok_or_else(Denial::store_unavailable)?;
         let (now, rate) = (self.engine.clock.now(), ledger.rate(caller.plan().requests_per_second));
-        let Some(keeper) = &self.engine.keeper else { return place.prepay(now, rate.share) };
+        let Some(connector) = &self.engine.connector else { return place.prepay(now, rate.share) };
         if place.paid().is_none() {
-            let level = keeper.buckets.pay(place, now, 1, rate).await?;
+            let level = connector.buckets.pay(place, now, 1, rate).await?;
             place.prepaid_one(level);
         }
         Ok(())
@@ -205,7 +205,7 @@ impl Meter {
     pub async fn admit_in(
         &self,
         caller: &Caller,
-        place: AccountPlace,
+        place: AccountInFlight,
         chain: &'static Chain,
         tokens: u32,
         units: u32,
@@ -228,7 +228,7 @@ impl Meter {
     async fn charge(
         &self,
         caller: &Caller,
-        mut place: Option<AccountPlace>,
+        mut place: Option<AccountInFlight>,
         asked: Asked,
     ) -> Result<Permit, Denial> {
         let ledger = self.engine.ledger(caller.service).ok_or_else(Denial::store_unavailable)?;
@@ -246,14 +246,14 @@ impl Meter {
         &self,
         ledger: &Arc<Ledger>,
         caller: &Caller,
-        place: &mut Option<AccountPlace>,
+        place: &mut Option<AccountInFlight>,
         asked: Asked,
     ) -> Result<Permit, Denial> {
         let now = self.engine.clock.now();
-        match &self.engine.keeper {
+        match &self.engine.connector {
             None => admit(ledger, caller, place, now, asked),
-            Some(keeper) => {
-                let buckets = &keeper.buckets;
+            Some(connector) => {
+                let buckets = &connector.buckets;
                 Box::pin(admit_shared(buckets, ledger, caller, place, now, asked)).await
             }
         }
@@ -265,7 +265,7 @@ impl Meter {
         &self,
         ledger: &Arc<Ledger>,
         caller: &Caller,
-        mut place: Option<AccountPlace>,
+        mut place: Option<AccountInFlight>,
         asked: Asked,
         mut denial: Denial,
     ) -> Result<Permit, Denial> {

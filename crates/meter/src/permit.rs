@@ -10,9 +10,9 @@ use std::sync::atomic::Ordering;
 use chain::Chain;
 
 use crate::clock::Now;
+use crate::in_flight::AccountInFlight;
 use crate::lease::Lease;
 use crate::ledger::Ledger;
-use crate::place::AccountPlace;
 use crate::remains::Remains;
 use crate::store::{ChainName, RowName};
 use crate::table::{Allowance, KeyEntry};
@@ -23,7 +23,7 @@ use crate::{Caller, Denial, Reason, Service};
 /// stay charged unless they were refunded.
 pub struct Permit {
     ledger: Arc<Ledger>,
-    place: AccountPlace,
+    place: AccountInFlight,
     charge: Charge,
     /// The slot of the charge and its row; `None` if no unit was charged.
     row: Option<(u32, RowName)>,
@@ -48,7 +48,7 @@ impl Permit {
     #[inline]
     pub(crate) fn new(
         ledger: &Arc<Ledger>,
-        place: AccountPlace,
+        place: AccountInFlight,
         charge: Charge,
         row: Option<(u32, RowName)>,
         remains: Remains,

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::store::lender::Standing;
+use crate::store::lender::LiveReplicas;
 
 /// How many are live and which of them this one is.
 #[derive(Debug)]
@@ -22,8 +22,8 @@ impl Default for Share {
 
 impl Share {
     /// What the store said last.
-    pub(crate) fn set(&self, standing: Standing) {
-        let word = u64::from(standing.place) << 32 | u64::from(standing.live);
+    pub(crate) fn set(&self, replicas: LiveReplicas) {
+        let word = u64::from(replicas.place) << 32 | u64::from(replicas.live);
         self.0.store(word, Ordering::Relaxed);
     }
 
@@ -53,7 +53,7 @@ mod tests {
             for live in 1..9 {
                 let share = |place| {
                     let share = Share::default();
-                    share.set(Standing { live, place });
+                    share.set(LiveReplicas { live, place });
                     share.of(rate)
                 };
                 let sum: u32 = (0..live).map(share).sum();

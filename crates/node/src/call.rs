@@ -222,9 +222,9 @@ impl Node {
     ) -> Result<(StatusCode, Bytes), CallError> {
         let mut lease = self.lease(0, weight).await?;
         if route == Route::Rpc
-            && let Some(line) = self.line().await?
+            && let Some(multiplex) = self.multiplex().await?
         {
-            match self.ask_line(&line, lease, body.clone(), &ids).await {
+            match self.ask_over(&multiplex, lease, body.clone(), &ids).await {
                 // It was closed meanwhile.
                 Err(error) if error.sent == Sent::Nothing => lease = self.lease(0, weight).await?,
                 outcome => {

@@ -2,8 +2,8 @@
 //! (dcrd).
 //!
 //! Customers' calls never come this way, and probes do not, so that they meet what those meet. How
-//! it is opened is left to `upgrade`, what goes over it to `line`. Invariants: a node that does not
-//! grant the upgrade, or hangs up before it answered anything over it, is asked by HTTP, and asked
+//! it is opened is left to `upgrade`, what goes over it to `multiplex`. Invariants: a node that does
+//! not grant the upgrade, or hangs up before it answered anything over it, is asked by HTTP, and asked
 //! for the upgrade again only after a while; what was written to a node is not written again.
 //!
 //! Source: dcrd, internal/rpcserver/rpcserver.go (`route`) and rpcwebsocket.go: `/` answers one
@@ -24,12 +24,12 @@ use crate::node::Node;
 use crate::{Cause, NodeError, Sent};
 
 pub(crate) mod kept;
-mod line;
+mod multiplex;
 mod stream;
 mod upgrade;
 
 use kept::Websocket;
-use line::{Answers, Line};
+use multiplex::{Answers, Multiplex};
 use upgrade::Upgrade;
 
 /// What is asked first over a websocket: the answer shows that it serves, and from then on the node
@@ -41,46 +41,46 @@ impl Node {
     ///
     /// # Errors
     /// It cannot be reached, or refuses our credentials.
-    pub(crate) async fn line(self: &Arc<Node>) -> Result<Option<Arc<Line>>, NodeError> {
+    pub(crate) async fn multiplex(self: &Arc<Node>) -> Result<Option<Arc<Multiplex>>, NodeError> {
         let Some(websocket) = &self.websocket else { return Ok(None) };
         // Whoever comes while it is being opened waits for it.
         let mut open = websocket.open.lock().await;
-        if let Some(line) = open.as_ref().filter(|line| line.is_open()) {
-            return Ok(Some(Arc::clone(line)));
+        if let Some(multiplex) = open.as_ref().filter(|multiplex| multiplex.is_open()) {
+            return Ok(Some(Arc::clone(multiplex)));
         }
         *open = None;
         if !websocket.route.may_be_there() {
             return Ok(None);
         }
-        let line = self.open_line(websocket).await.inspect_err(|error| {
+        let multiplex = self.open_multiplex(websocket).await.inspect_err(|error| {
             if error.blames_node() {
                 self.health.call_failed();
             }
         })?;
-        let line = line.map(Arc::new);
+        let multiplex = multiplex.map(Arc::new);
         let (chain, node) = (self.chain().slug, self.host());
-        match &line {
+        match &multiplex {
             Some(_) => tracing::debug!(chain, node, "a websocket to a node is open"),
             None => {
                 websocket.route.note_missing();
                 tracing::info!(chain, node, "a node grants no websocket and is asked by HTTP");
             }
         }
-        open.clone_from(&line);
-        Ok(line)
+        open.clone_from(&multiplex);
+        Ok(multiplex)
     }
 
-    async fn open_line(&self, websocket: &Websocket) -> Result<Option<Line>, NodeError> {
+    async fn open_multiplex(&self, websocket: &Websocket) -> Result<Option<Multiplex>, NodeError> {
         let (stream, progress) = match self.upgrade().await? {
             Upgrade::Granted(stream, progress) => (stream, progress),
             Upgrade::Refused => return Ok(None),
         };
         let answers = Answers::new(Arc::clone(&self.health), websocket.news.clone());
-        let line = Line::run(*stream, progress, answers);
+        let multiplex = Multiplex::run(*stream, progress, answers);
         let (body, ids) = self.envelope(FIRST_CALL, "[]");
-        let first = line.send(&ids, body, None);
+        let first = multiplex.send(&ids, body, None);
         match timeout(self.probe_limit, first).await {
-            Ok(Ok(_)) => Ok(Some(line)),
+            Ok(Ok(_)) => Ok(Some(multiplex)),
             _ => Ok(None),
         }
     }
@@ -90,20 +90,20 @@ impl Node {
     ///
     /// # Errors
     /// As `send`; `Sent::Nothing` where the websocket turned out to be closed.
-    pub(crate) async fn ask_line(
+    pub(crate) async fn ask_over(
         &self,
-        line: &Arc<Line>,
+        multiplex: &Arc<Multiplex>,
         lease: Lease,
         body: Bytes,
         ids: &Ids,
     ) -> Result<Bytes, NodeError> {
-        let (started, read) = (Instant::now(), line.read());
-        let mut answer = std::pin::pin!(line.send(ids, body, Some(lease)));
+        let (started, read) = (Instant::now(), multiplex.read());
+        let mut answer = std::pin::pin!(multiplex.send(ids, body, Some(lease)));
         let head = (started + self.first_byte).into();
         if let Ok(outcome) = tokio::time::timeout_at(head, &mut answer).await {
             return outcome;
         }
-        let cause = if line.read() == read {
+        let cause = if multiplex.read() == read {
             Cause::TimedOutFirstByte
         } else {
             match tokio::time::timeout_at((started + self.whole).into(), &mut answer).await {
@@ -112,7 +112,7 @@ impl Node {
             }
         };
         if let Some(websocket) = &self.websocket {
-            websocket.leave(line).await;
+            websocket.leave(multiplex).await;
         }
         self.health.call_failed();
         Err(NodeError::new(cause, Sent::Maybe))

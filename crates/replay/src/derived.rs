@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::exchange::{Asked, Said};
 use crate::json;
-use crate::line::{Asked, Said};
 use crate::options::Phase;
 use crate::recording::Recording;
 use crate::spans::{self, SpanBlock};

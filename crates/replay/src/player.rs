@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use bytes::Bytes;
 
 use crate::derived::Derived;
-use crate::line::Said;
+use crate::exchange::Said;
 use crate::options::{Phase, ReplayOptions};
 use crate::recording::{Recording, call_key};
 

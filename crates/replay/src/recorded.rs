@@ -6,7 +6,7 @@
 use bytes::Bytes;
 
 use crate::epee;
-use crate::line::{Asked, Line, Said};
+use crate::exchange::{Asked, Exchange, Said};
 use crate::options::{Phase, Take};
 use crate::recording::Recording;
 use crate::replay::{ReplayError, Speech, speech};
@@ -33,7 +33,7 @@ pub fn recorded_take(
 pub struct Recorded {
     recording: &'static Recording,
     speech: Speech,
-    line: &'static Line,
+    line: &'static Exchange,
 }
 
 /// What kind of request a line holds.

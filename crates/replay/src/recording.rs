@@ -7,8 +7,8 @@ use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
 
 use crate::canonical;
+use crate::exchange::{self, Asked, Exchange, Format, Said, Span};
 use crate::json;
-use crate::line::{self, Asked, Format, Line, Said, Span};
 use crate::options::Phase;
 
 /// The code of a method that the node does not know, in every dialect (JSON-RPC 2.0, 5.1).
@@ -40,7 +40,7 @@ pub enum Unreadable {
 #[derive(Debug)]
 pub(crate) struct Recording {
     bytes: Bytes,
-    lines: Vec<Line>,
+    lines: Vec<Exchange>,
     lines_by_call: HashMap<Vec<u8>, Vec<usize>>,
     known_methods: HashSet<Vec<u8>>,
 }
@@ -60,7 +60,7 @@ impl Recording {
                 let end = length.map_or(buffer.len(), |length| start + length);
                 count += 1;
                 let line =
-                    line::read(&mut buffer, Span { start, end }, source.format, source.phase)
+                    exchange::read(&mut buffer, Span { start, end }, source.format, source.phase)
                         .map_err(|()| Unreadable::Line(count))?;
                 lines.extend(line);
                 start = end + 1;
@@ -69,7 +69,7 @@ impl Recording {
         Ok(Recording::index(Bytes::from(buffer), lines))
     }
 
-    fn index(bytes: Bytes, lines: Vec<Line>) -> Recording {
+    fn index(bytes: Bytes, lines: Vec<Exchange>) -> Recording {
         let mut recording = Recording {
             bytes,
             lines_by_call: HashMap::with_capacity(lines.len()),
@@ -103,7 +103,7 @@ impl Recording {
     }
 
     /// All lines, in their order.
-    pub(crate) fn lines(&self) -> &[Line] {
+    pub(crate) fn lines(&self) -> &[Exchange] {
         &self.lines
     }
 

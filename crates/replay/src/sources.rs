@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use crate::line::Format::{Plain, Transcript};
+use crate::exchange::Format::{Plain, Transcript};
 use crate::options::{Phase, Take};
 use crate::recording::{Recording, Source, Unreadable};
 

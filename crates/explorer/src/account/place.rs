@@ -2,7 +2,7 @@
 
 use chain::account::Hash;
 use index::Tier;
-use index::account::{BlockFacts, Place, View};
+use index::account::{BlockFacts, TxPlace, View};
 
 use crate::answer::{Number, Question};
 use crate::fail::Fail;
@@ -75,13 +75,13 @@ impl Cursor {
     }
 
     /// The newest row of a history that it lets through.
-    pub(super) fn newest(self) -> Place {
+    pub(super) fn newest(self) -> TxPlace {
         let index = self.position.checked_sub(1).unwrap_or(LAST);
-        Place { height: self.height, index }
+        TxPlace { height: self.height, index }
     }
 
     /// The cursor of a history whose next row is `next`, after one at `last`.
-    pub(super) fn after(last: Option<Place>, next: Place) -> Cursor {
+    pub(super) fn after(last: Option<TxPlace>, next: TxPlace) -> Cursor {
         match last {
             Some(last) if last.height == next.height => {
                 Cursor { height: next.height, position: next.index + 1 }
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_block_boundary_is_a_plain_height() {
-        let place = |height, index| Place { height, index };
+        let place = |height, index| TxPlace { height, index };
         let after = |last, next| Cursor::after(Some(last), next).number();
         assert_eq!(after(place(13, 0), place(12, 3)), 12);
         assert_eq!(after(place(11, 38), place(11, 37)), 163_208_757_259);

@@ -14,8 +14,8 @@ use super::facts::{Traced, Transaction};
 use super::rows::{Retry, logs_bytes, operations_bytes, read_logs, read_operations};
 use super::schema::{
     BLOCK_BY_HEIGHT, CREATION_BY_ADDRESS, HEIGHT_BY_HASH, HISTORY_BY_ADDRESS, LOGS_BY_PLACE,
-    OPERATIONS_BY_PLACE, PLACE_BY_TX, Place, TX_BY_PLACE, UNTRACED, address_key, block_key, tx_key,
-    untraced_key,
+    OPERATIONS_BY_PLACE, PLACE_BY_TX, TX_BY_PLACE, TxPlace, UNTRACED, address_key, block_key,
+    tx_key, untraced_key,
 };
 use crate::db::{Batch, Reader};
 use crate::{IndexError, ReadError};
@@ -48,7 +48,7 @@ pub(crate) fn connect(batch: &mut Batch<'_>, block: &Block) {
     batch.put(BLOCK_BY_HEIGHT, &facts.height.to_be_bytes(), &facts.bytes());
     batch.put(HEIGHT_BY_HASH, &block_key(&facts.hash, facts.height), &[]);
     for (index, (tx, logs)) in (0..).zip(&block.transactions) {
-        let place = Place { height: facts.height, index };
+        let place = TxPlace { height: facts.height, index };
         batch.put(PLACE_BY_TX, &tx_key(&tx.hash, place), &[]);
         batch.put(TX_BY_PLACE, &place.key(), &tx.bytes());
         if !logs.is_empty() {
@@ -76,7 +76,7 @@ pub(crate) fn trace(
     decides: bool,
 ) -> Result<(), IndexError> {
     for (index, traced) in (0..).zip(traces) {
-        let place = Place { height, index };
+        let place = TxPlace { height, index };
         let operations = &traced.operations;
         if !operations.is_empty() {
             batch.put(OPERATIONS_BY_PLACE, &place.key(), &operations_bytes(operations));
@@ -99,7 +99,7 @@ pub(crate) fn trace(
 fn decide(
     reader: Reader<'_>,
     batch: &mut Batch<'_>,
-    place: Place,
+    place: TxPlace,
     traced: &Traced,
 ) -> Result<(), IndexError> {
     let Some(row) = reader.get(TX_BY_PLACE, &place.key())? else { return Ok(()) };
@@ -125,7 +125,7 @@ pub(crate) fn disconnect(
     let facts = read_block(reader, height)?;
     let facts = facts.ok_or_else(|| IndexError::damaged("a row of block_by_height is gone"))?;
     for index in 0..facts.tx_count {
-        let place = Place { height, index };
+        let place = TxPlace { height, index };
         let tx = read_tx(reader, place)?;
         let tx = tx.ok_or_else(|| IndexError::damaged("a row of tx_by_place is gone"))?;
         let (logs, operations) = (logs_at(reader, place)?, operations_at(reader, place)?);
@@ -156,13 +156,16 @@ pub(crate) fn read_block(reader: Reader<'_>, height: u32) -> Result<Option<Block
 }
 
 /// The transaction at a place.
-pub(crate) fn read_tx(reader: Reader<'_>, place: Place) -> Result<Option<Transaction>, ReadError> {
+pub(crate) fn read_tx(
+    reader: Reader<'_>,
+    place: TxPlace,
+) -> Result<Option<Transaction>, ReadError> {
     let Some(row) = reader.get(TX_BY_PLACE, &place.key())? else { return Ok(None) };
     Transaction::read(&row).map(Some).map_err(|bad| bad.of("tx_by_place"))
 }
 
 /// Its logs.
-pub(crate) fn logs_at(reader: Reader<'_>, place: Place) -> Result<Vec<Log>, ReadError> {
+pub(crate) fn logs_at(reader: Reader<'_>, place: TxPlace) -> Result<Vec<Log>, ReadError> {
     match reader.get(LOGS_BY_PLACE, &place.key())? {
         Some(row) => read_logs(&row).map_err(|bad| bad.of("logs_by_place")),
         None => Ok(Vec::new()),
@@ -170,7 +173,10 @@ pub(crate) fn logs_at(reader: Reader<'_>, place: Place) -> Result<Vec<Log>, Read
 }
 
 /// What its calls did, as far as that is known.
-pub(crate) fn operations_at(reader: Reader<'_>, place: Place) -> Result<Vec<Operation>, ReadError> {
+pub(crate) fn operations_at(
+    reader: Reader<'_>,
+    place: TxPlace,
+) -> Result<Vec<Operation>, ReadError> {
     match reader.get(OPERATIONS_BY_PLACE, &place.key())? {
         Some(row) => read_operations(&row).map_err(|bad| bad.of("operations_by_place")),
         None => Ok(Vec::new()),
@@ -184,14 +190,14 @@ pub(crate) fn creation_of(
 ) -> Result<Option<Creation>, ReadError> {
     let mut found = None;
     reader.scan(CREATION_BY_ADDRESS, &contract.0, &contract.0, |key, value| {
-        let place = Place::read_newest(key);
+        let place = TxPlace::read_newest(key);
         let creator = <[u8; 20]>::try_from(value).ok().map(Address);
         found = Some(place.zip(creator));
         ControlFlow::Break(())
     })?;
     match found {
         None => Ok(None),
-        Some(Some((Place { height, index }, creator))) => {
+        Some(Some((TxPlace { height, index }, creator))) => {
             Ok(Some(Creation { creator, height, index }))
         }
         Some(None) => Err(ReadError::Damaged("a row of creation_by_address is odd".into())),

@@ -59,31 +59,31 @@ pub(crate) const META_REWARD_FORKS: &[u8] = b"reward_forks";
 
 /// A transaction in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct TxPlace {
     /// Height of the block.
     pub height: u32,
     /// Place in the block, below 2^24.
     pub index: u32,
 }
 
-impl Place {
+impl TxPlace {
     /// The key of the tables that are in the order of the chain.
     pub(crate) fn key(self) -> [u8; 7] {
         place(self.height, self.index)
     }
 
     /// Reads such a key.
-    pub(crate) fn read(key: &[u8]) -> Option<Place> {
+    pub(crate) fn read(key: &[u8]) -> Option<TxPlace> {
         let (height, index) = key.split_first_chunk::<4>()?;
         let [a, b, c] = *<&[u8; 3]>::try_from(index).ok()?;
         let index = u32::from_be_bytes([0, a, b, c]);
-        Some(Place { height: u32::from_be_bytes(*height), index })
+        Some(TxPlace { height: u32::from_be_bytes(*height), index })
     }
 
     /// Reads the end of a key in which the newest comes first.
-    pub(crate) fn read_newest(key: &[u8]) -> Option<Place> {
-        let complement = Place::read(key.last_chunk::<7>()?)?;
-        Some(Place { height: !complement.height, index: !complement.index & 0xff_ffff })
+    pub(crate) fn read_newest(key: &[u8]) -> Option<TxPlace> {
+        let complement = TxPlace::read(key.last_chunk::<7>()?)?;
+        Some(TxPlace { height: !complement.height, index: !complement.index & 0xff_ffff })
     }
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn block_key(hash: &Hash, height: u32) -> [u8; 12] {
 }
 
 /// Key of `place_by_tx`.
-pub(crate) fn tx_key(hash: &Hash, place: Place) -> [u8; 15] {
+pub(crate) fn tx_key(hash: &Hash, place: TxPlace) -> [u8; 15] {
     let mut key = [0; 15];
     key[..8].copy_from_slice(&hash_prefix(hash));
     key[8..].copy_from_slice(&place.key());
@@ -116,7 +116,7 @@ pub(crate) fn tx_key(hash: &Hash, place: Place) -> [u8; 15] {
 }
 
 /// Key of `history_by_address` and `creation_by_address`.
-pub(crate) fn address_key(address: &Address, at: Place) -> [u8; 27] {
+pub(crate) fn address_key(address: &Address, at: TxPlace) -> [u8; 27] {
     let mut key = [0; 27];
     key[..20].copy_from_slice(&address.0);
     key[20..].copy_from_slice(&place(!at.height, !at.index));
@@ -136,16 +136,16 @@ mod tests {
     fn keys_come_back_and_the_newest_comes_first() {
         let address = Address([7; 20]);
         let places = [(9, 3), (9, 0), (8, 0xff_ffff), (0, 0)];
-        let places = places.map(|(height, index)| Place { height, index });
+        let places = places.map(|(height, index)| TxPlace { height, index });
         for pair in places.windows(2) {
             assert!(address_key(&address, pair[0]) < address_key(&address, pair[1]));
             assert!(pair[0].key() > pair[1].key());
         }
         for place in places {
-            assert_eq!(Place::read(&place.key()), Some(place));
-            assert_eq!(Place::read_newest(&address_key(&address, place)), Some(place));
+            assert_eq!(TxPlace::read(&place.key()), Some(place));
+            assert_eq!(TxPlace::read_newest(&address_key(&address, place)), Some(place));
         }
-        assert_eq!(Place::read(&[0; 6]), None);
+        assert_eq!(TxPlace::read(&[0; 6]), None);
         assert!(untraced_key(9) < untraced_key(8));
     }
 }

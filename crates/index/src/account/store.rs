@@ -20,7 +20,7 @@ use super::rows::{End, Retry};
 use super::schema::{META_BASE, META_BEGUN_AT, META_REWARD_FORKS, TABLES, UNTRACED, untraced_key};
 use crate::db::{Batch, Db, Reader, TableSpec};
 use crate::identity::{META, META_TIP};
-use crate::store::{self, LastBlock, Rows, Word};
+use crate::store::{self, LastBlock, Schema, Word};
 use crate::{IndexError, ReadError};
 
 /// An index on disk.
@@ -34,7 +34,7 @@ pub struct Accounts {
     skipped_logs: Arc<AtomicU64>,
 }
 
-impl Rows for Accounts {
+impl Schema for Accounts {
     type Tip = End;
 
     fn tables() -> &'static [TableSpec] {

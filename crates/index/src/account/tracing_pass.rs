@@ -16,7 +16,7 @@ use super::changes::{read_block, read_tx, scan_untraced};
 use super::facts::{Status, Traced};
 use super::index::{Index, asked};
 use super::rows::Retry;
-use super::schema::Place;
+use super::schema::TxPlace;
 use crate::ReadError;
 use crate::db::Db;
 use crate::sync::UpstreamError;
@@ -135,7 +135,7 @@ fn jobs(db: &Db, lowest: u32) -> Result<Vec<Job>, ReadError> {
     let mut jobs = Vec::with_capacity(due.len());
     for (height, retry) in due {
         let Some(block) = read_block(reader, height)? else { continue };
-        let places = (0..block.tx_count).map(|index| Place { height, index });
+        let places = (0..block.tx_count).map(|index| TxPlace { height, index });
         let named = |place| Ok(read_tx(reader, place)?.map(|tx| (tx.hash, tx.status)));
         let transactions: Vec<Option<_>> = places.map(named).collect::<Result<_, ReadError>>()?;
         let transactions = transactions.into_iter().flatten().collect();

@@ -13,7 +13,7 @@ use super::changes::{creation_of, logs_at, newest_untraced, operations_at, read_
 use super::facts::{BlockFacts, Creation, Log, Operation, Transaction};
 use super::rows::End;
 use super::schema::{
-    HEIGHT_BY_HASH, HISTORY_BY_ADDRESS, PLACE_BY_TX, Place, UNTRACED, address_key, hash_prefix,
+    HEIGHT_BY_HASH, HISTORY_BY_ADDRESS, PLACE_BY_TX, TxPlace, UNTRACED, address_key, hash_prefix,
     untraced_key,
 };
 use super::store::Store;
@@ -46,7 +46,7 @@ pub struct Coverage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// Where it stands.
-    pub place: Place,
+    pub place: TxPlace,
     /// Its block.
     pub block: Arc<BlockFacts>,
     /// The transaction.
@@ -59,7 +59,7 @@ pub struct HistoryPage {
     /// Its transactions.
     pub transactions: Vec<Placed>,
     /// Where the next part begins; none at the end of what is held.
-    pub next: Option<Place>,
+    pub next: Option<TxPlace>,
 }
 
 impl View {
@@ -128,7 +128,7 @@ impl View {
         let prefix = hash_prefix(hash);
         let mut places = Vec::new();
         self.reader(tier).scan(PLACE_BY_TX, &prefix, &prefix, |key, _| {
-            places.extend(key.last_chunk::<7>().and_then(|place| Place::read(place)));
+            places.extend(key.last_chunk::<7>().and_then(|place| TxPlace::read(place)));
             ControlFlow::Continue(())
         })?;
         for place in places {
@@ -141,7 +141,7 @@ impl View {
         Ok(None)
     }
 
-    fn block_at(&self, place: Place, tier: Tier) -> Result<BlockFacts, ReadError> {
+    fn block_at(&self, place: TxPlace, tier: Tier) -> Result<BlockFacts, ReadError> {
         let gone = || ReadError::Damaged("a row of block_by_height is gone".into());
         self.block(place.height, tier)?.ok_or_else(gone)
     }
@@ -158,13 +158,13 @@ impl View {
         tier: Tier,
     ) -> Result<Vec<Placed>, ReadError> {
         let end = block.tx_count.min(from.saturating_add(limit as u32));
-        let places = (from..end).map(|index| Place { height: block.height, index });
+        let places = (from..end).map(|index| TxPlace { height: block.height, index });
         places.map(|place| self.placed(place, Arc::clone(block), tier)).collect()
     }
 
     fn placed(
         &self,
-        place: Place,
+        place: TxPlace,
         block: Arc<BlockFacts>,
         tier: Tier,
     ) -> Result<Placed, ReadError> {
@@ -190,7 +190,7 @@ impl View {
     /// As [`ReadError`] says.
     pub fn operations(
         &self,
-        place: Place,
+        place: TxPlace,
         tier: Tier,
     ) -> Result<Option<Vec<Operation>>, ReadError> {
         let reader = self.reader(tier);
@@ -207,14 +207,14 @@ impl View {
     pub fn history(
         &self,
         address: &Address,
-        from: Place,
+        from: TxPlace,
         limit: usize,
         tier: Tier,
     ) -> Result<HistoryPage, ReadError> {
         let mut places = Vec::with_capacity(limit + 1);
         let start = address_key(address, from);
         self.reader(tier).scan(HISTORY_BY_ADDRESS, &address.0, &start, |key, _| {
-            places.extend(Place::read_newest(key));
+            places.extend(TxPlace::read_newest(key));
             match places.len() > limit {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
@@ -245,7 +245,7 @@ impl View {
         tier: Tier,
     ) -> Result<Option<(Creation, Hash)>, ReadError> {
         let Some(creation) = creation_of(self.reader(tier), contract)? else { return Ok(None) };
-        let place = Place { height: creation.height, index: creation.index };
+        let place = TxPlace { height: creation.height, index: creation.index };
         let gone = || ReadError::Damaged("a row of tx_by_place is gone".into());
         let tx = read_tx(self.reader(tier), place)?.ok_or_else(gone)?;
         Ok(Some((creation, tx.hash)))

@@ -20,7 +20,7 @@ use crate::IndexError;
 use crate::sync::{Best, Family, Keeper, SyncOptions, Trouble, UpstreamError};
 
 impl Family for Ring {
-    type Rows = Rings;
+    type Schema = Rings;
     type View = View;
     type Raw = RawBlock;
     type Waiting = Mempool;

@@ -17,7 +17,7 @@ use super::kept::Ring;
 use super::store::Store;
 use super::upstream;
 use super::view::View;
-use crate::progress::{Line, LoadProgress};
+use crate::progress::{LoadLog, LoadProgress};
 use crate::sync::{self, Trouble, away, locked};
 use crate::{FirstLoad, IndexError, Standing};
 
@@ -59,7 +59,7 @@ pub(super) async fn go_on(
     let mut load = Load {
         height,
         next: from,
-        line: Line::new(LoadProgress::default()),
+        log: LoadLog::new(LoadProgress::default()),
         done: LoadProgress::default(),
     };
     *load.height = Some(from);
@@ -75,7 +75,7 @@ struct Load<'a> {
     height: &'a mut Option<u32>,
     /// Height of the block that is loaded next.
     next: u32,
-    line: Line,
+    log: LoadLog,
     done: LoadProgress,
 }
 
@@ -156,7 +156,7 @@ impl Load<'_> {
         self.next = next;
         *self.height = Some(next);
         let height = next.saturating_sub(1);
-        let blocks_per_sec = self.line.tell(keeper.slug(), height, target, self.done);
+        let blocks_per_sec = self.log.tell(keeper.slug(), height, target, self.done);
         keeper.index.stand(Standing {
             in_sync: false,
             height,

@@ -14,7 +14,7 @@ use super::decoded::{DecodedBlock, RawBlock, decode};
 use super::schema::{BLOCK_BY_HEIGHT, META, META_LOADING, TABLES};
 use super::tip::Tip;
 use crate::db::{Batch, Db, Reader, TableSpec};
-use crate::store::{self, LastBlock, Numbered, Numbers, Rows};
+use crate::store::{self, LastBlock, Numbered, Numbers, Schema};
 use crate::{IndexError, ReadError};
 
 /// An index on disk.
@@ -27,7 +27,7 @@ pub struct Rings {
     loading: bool,
 }
 
-impl Rows for Rings {
+impl Schema for Rings {
     type Tip = Tip;
 
     fn tables() -> &'static [TableSpec] {

@@ -19,7 +19,7 @@ use super::store::{Store, read_block};
 use super::tip::Tip;
 use crate::db::{Reader, Snapshot};
 use crate::heights::Heights;
-use crate::sync::Shown;
+use crate::sync::TipView;
 use crate::{ReadError, Tier};
 
 pub use rings::{CACHED_MEMBERS, RingMember};
@@ -62,7 +62,7 @@ pub enum Inclusion {
     },
 }
 
-impl Shown<Hash, Mempool> for View {
+impl TipView<Hash, Mempool> for View {
     fn tip(&self) -> (u32, Hash) {
         (self.tip.height, self.tip.hash)
     }

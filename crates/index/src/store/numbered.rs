@@ -1,4 +1,4 @@
-//! Rows of a chain whose transactions are numbered through, block by block from the first.
+//! Schema of a chain whose transactions are numbered through, block by block from the first.
 //!
 //! Leaves which rows a block has to the families. Invariant: a block that was taken back left
 //! nothing behind, which a debug build proves with a sum over all rows.
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::{BlockOf, HashOf, LastBlock, Rows, Store};
+use super::{BlockOf, HashOf, LastBlock, Schema, Store};
 use crate::db::{Batch, Db, Table};
 use crate::heights::Heights;
 use crate::{IndexError, ReadError};
@@ -30,8 +30,8 @@ impl<T: LastBlock> Numbers<T> {
     }
 }
 
-/// Rows of a chain whose transactions are numbered through.
-pub trait Numbered: Rows {
+/// Schema of a chain whose transactions are numbered through.
+pub trait Numbered: Schema {
     /// What of them is held in memory.
     fn numbers(&self) -> &Numbers<Self::Tip>;
 
@@ -112,7 +112,7 @@ impl<R: Numbered> Store<R> {
 
 /// Reads where each block begins. `next` makes a row of a height what follows a tip: its first
 /// txnum, and the tip that it is; none of a row that does not follow.
-pub(crate) fn read_heights<R: Rows>(
+pub(crate) fn read_heights<R: Schema>(
     db: &Db,
     tip: Option<R::Tip>,
     next: impl Fn(Option<R::Tip>, u32, &[u8]) -> Option<(u64, R::Tip)>,

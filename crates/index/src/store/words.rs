@@ -1,6 +1,6 @@
 //! What an index says of itself, held against what the open store goes by.
 
-use super::{LastBlock, Rows, Store};
+use super::{LastBlock, Schema, Store};
 use crate::faults::Faults;
 use crate::identity::{META, META_IDENTITY, META_TIP};
 use crate::{Identity, ReadError};
@@ -8,7 +8,7 @@ use crate::{Identity, ReadError};
 /// A word: its key, its value, and whether it must be there.
 pub type Word = (&'static [u8], Vec<u8>, bool);
 
-impl<R: Rows> Store<R> {
+impl<R: Schema> Store<R> {
     /// The rows of `meta` say what the open store goes by, and there are no others.
     pub(crate) fn audit_words(&self, faults: &mut Faults) -> Result<(), ReadError> {
         let mut words = R::words(self);

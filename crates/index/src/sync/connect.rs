@@ -9,7 +9,7 @@ use futures_util::{StreamExt, stream};
 use node::Node;
 
 use super::round::Round;
-use super::{Best, Family, HashOf, Passes, Shown, Trouble, UpstreamError, Waiting, away, locked};
+use super::{Best, Family, HashOf, Passes, TipView, Trouble, UpstreamError, Waiting, away, locked};
 use crate::IndexError;
 
 impl<F: Family> Round<F> {

@@ -53,7 +53,7 @@ pub trait Waiting<V>: Clone + Send + 'static {
 }
 
 /// One tip with its mempool, as readers see it.
-pub trait Shown<H, W>: Sized + Send + Sync + 'static {
+pub trait TipView<H, W>: Sized + Send + Sync + 'static {
     /// Height and hash of the tip.
     fn tip(&self) -> (u32, H);
 
@@ -84,14 +84,14 @@ pub trait Passes<V, W>: Send + Sync {
 }
 
 /// The name of a family's blocks.
-pub type HashOf<F> = store::HashOf<<F as Family>::Rows>;
+pub type HashOf<F> = store::HashOf<<F as Family>::Schema>;
 
 /// A family of chains: what `sync` asks of it. A value of it lives as long as the sync.
 pub trait Family: Sized + Send + Sync + 'static {
     /// The rows on disk.
-    type Rows: Numbered;
+    type Schema: Numbered;
     /// One tip with its mempool, as readers see it.
-    type View: Shown<HashOf<Self>, Self::Waiting>;
+    type View: TipView<HashOf<Self>, Self::Waiting>;
     /// A block as a node gives it.
     type Raw: Send + 'static;
     /// The transactions that wait.
@@ -100,7 +100,7 @@ pub trait Family: Sized + Send + Sync + 'static {
     type Passes: Passes<Self::View, Self::Waiting>;
 
     /// Begins to keep an index.
-    fn new(store: &Store<Self::Rows>, options: &SyncOptions) -> Self;
+    fn new(store: &Store<Self::Schema>, options: &SyncOptions) -> Self;
 
     /// The passes over the node's mempool.
     fn passes(&self) -> &Self::Passes;
@@ -134,17 +134,17 @@ pub trait Family: Sized + Send + Sync + 'static {
     /// `Block` for bytes that are not this block, `NotNext` if it does not follow our tip; any error
     /// of the rows. Nothing changed.
     fn connect(
-        store: &mut Store<Self::Rows>,
+        store: &mut Store<Self::Schema>,
         hash: HashOf<Self>,
         raw: Self::Raw,
         waiting: &mut Self::Waiting,
     ) -> Result<(), IndexError>;
 
     /// What the rows say now; none without a block.
-    fn view(store: &Store<Self::Rows>) -> Option<Self::View>;
+    fn view(store: &Store<Self::Schema>) -> Option<Self::View>;
 
     /// Height and hash of the last block; none in an index that has just begun.
-    fn tip(store: &Store<Self::Rows>) -> Option<(u32, HashOf<Self>)> {
+    fn tip(store: &Store<Self::Schema>) -> Option<(u32, HashOf<Self>)> {
         store.tip().map(|tip| (tip.height(), tip.hash()))
     }
 

@@ -9,7 +9,7 @@ use node::Node;
 
 use super::half_done::HalfDone;
 use super::round::Round;
-use super::{Best, Family, HashOf, Shown, Trouble, away, locked};
+use super::{Best, Family, HashOf, TipView, Trouble, away, locked};
 use crate::store::LastBlock;
 
 /// Hashes that are asked for in one request.

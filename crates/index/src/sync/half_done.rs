@@ -55,7 +55,7 @@ impl HalfDone {
 }
 
 /// Takes back what a reorganisation that was cut off has left above the fork.
-pub(super) fn back_to_fork<F: Family>(store: &mut Store<F::Rows>) -> Result<(), IndexError> {
+pub(super) fn back_to_fork<F: Family>(store: &mut Store<F::Schema>) -> Result<(), IndexError> {
     let note = HalfDone::of(&store.dir());
     let Some(fork) = note.fork() else { return Ok(()) };
     while F::tip(store).is_some_and(|(height, _)| height > fork) {

@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use super::{Family, Index, Shown};
+use super::{Family, Index, TipView};
 use crate::Standing;
 use crate::store::Store;
 
 impl<F: Family> Index<F> {
     /// Serves what a store holds, and says why it goes no further. The store may be one that was
     /// opened for reading.
-    pub fn hold(store: Store<F::Rows>, why: String) -> Arc<Index<F>> {
+    pub fn hold(store: Store<F::Schema>, why: String) -> Arc<Index<F>> {
         let view = F::view(&store);
         let tip = view.as_ref().map(|view| view.tip());
         let index = Index::new(store);

@@ -13,7 +13,7 @@ use chain::{Chain, Network};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::{Family, Shown};
+use super::{Family, TipView};
 use crate::db::Db;
 use crate::store::Store;
 use crate::{IndexError, Standing};
@@ -29,7 +29,7 @@ pub struct Index<F: Family> {
     network: &'static Network,
     view: ArcSwapOption<F::View>,
     standing: ArcSwap<Standing>,
-    store: Arc<Mutex<Store<F::Rows>>>,
+    store: Arc<Mutex<Store<F::Schema>>>,
     /// The same rows, for what needs no turn.
     db: Arc<Db>,
     born: Instant,
@@ -42,7 +42,7 @@ pub struct Index<F: Family> {
 }
 
 impl<F: Family> Index<F> {
-    pub(crate) fn new(store: Store<F::Rows>) -> Index<F> {
+    pub(crate) fn new(store: Store<F::Schema>) -> Index<F> {
         Index {
             chain: store.chain(),
             network: store.network(),
@@ -69,7 +69,7 @@ impl<F: Family> Index<F> {
     }
 
     /// The rows on disk, which a round of the sync may hold for as long as a block takes.
-    pub fn store(&self) -> &Arc<Mutex<Store<F::Rows>>> {
+    pub fn store(&self) -> &Arc<Mutex<Store<F::Schema>>> {
         &self.store
     }
 

@@ -18,7 +18,7 @@ use crate::{IndexError, room};
 pub struct Keeper<F: Family> {
     pub(crate) index: Arc<Index<F>>,
     pub(crate) nodes: Nodes,
-    pub(crate) store: Arc<Mutex<Store<F::Rows>>>,
+    pub(crate) store: Arc<Mutex<Store<F::Schema>>>,
     pub(crate) options: SyncOptions,
     /// The height that was published before the first disconnect.
     pub(super) held_at: Option<u32>,
@@ -35,7 +35,7 @@ impl<F: Family> Keeper<F> {
         self.index.chain().slug
     }
 
-    pub(crate) fn store(&self) -> MutexGuard<'_, Store<F::Rows>> {
+    pub(crate) fn store(&self) -> MutexGuard<'_, Store<F::Schema>> {
         locked(&self.store)
     }
 

@@ -15,8 +15,8 @@ use super::nodes::Nodes;
 use super::tidings::Tidings;
 use super::waits::Waits;
 use super::{
-    Best, Family, HashOf, Index, Keeper, Pass, Passes, Shown, SyncOptions, Trouble, Waiting, away,
-    locked,
+    Best, Family, HashOf, Index, Keeper, Pass, Passes, SyncOptions, TipView, Trouble, Waiting,
+    away, locked,
 };
 use crate::Standing;
 use crate::store::Store;
@@ -42,7 +42,7 @@ impl<F: Family> Index<F> {
     /// Starts to keep an index at the tip of its nodes. What is on disk is served at once; of a
     /// reorganisation that was cut off the block at which the chains part.
     pub fn start(
-        mut store: Store<F::Rows>,
+        mut store: Store<F::Schema>,
         pool: Arc<Pool>,
         options: SyncOptions,
     ) -> Arc<Index<F>> {

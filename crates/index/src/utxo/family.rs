@@ -22,7 +22,7 @@ use crate::IndexError;
 use crate::sync::{Best, Family, Keeper, SyncOptions, Trouble, UpstreamError};
 
 impl Family for Utxo {
-    type Rows = Outputs;
+    type Schema = Outputs;
     type View = View;
     type Raw = Bytes;
     type Waiting = Mempool;

@@ -16,7 +16,7 @@ use super::load::Loader;
 use super::under_way::{Batch, Load};
 use super::upstream;
 use super::view::View;
-use crate::progress::Line;
+use crate::progress::LoadLog;
 use crate::sync::{self, Trouble, away, locked};
 use crate::{FirstLoad, IndexError, Standing};
 
@@ -72,8 +72,8 @@ impl Load {
             to = best.height,
             "the first load begins; nothing but the status is served until it is done"
         );
-        let line = Line::new(loader.progress());
-        Ok(Load { loader: Some(loader), fetched: Vec::new(), line })
+        let log = LoadLog::new(loader.progress());
+        Ok(Load { loader: Some(loader), fetched: Vec::new(), log })
     }
 
     /// Reads the node's blocks up to its best one, or to where they part from those before.
@@ -159,7 +159,7 @@ impl Load {
     fn show(&mut self, keeper: &Keeper, target: u32) {
         let Some(loader) = &self.loader else { return };
         let height = loader.next_height().saturating_sub(1);
-        let blocks_per_sec = self.line.tell(keeper.slug(), height, target, loader.progress());
+        let blocks_per_sec = self.log.tell(keeper.slug(), height, target, loader.progress());
         keeper.index.stand(Standing {
             in_sync: false,
             height,

@@ -21,7 +21,7 @@ use super::voided::voids;
 use crate::db::{Batch, Db, Memory, Reader, TableSpec};
 use crate::heights::Heights;
 use crate::identity::{META_TIP, no_index};
-use crate::store::{self, LastBlock, Numbered, Numbers, Rows, Word};
+use crate::store::{self, LastBlock, Numbered, Numbers, Schema, Word};
 use crate::{Identity, IndexError, ReadError};
 
 /// An index on disk.
@@ -34,7 +34,7 @@ pub struct Outputs {
     numbers: Numbers<Tip>,
 }
 
-impl Rows for Outputs {
+impl Schema for Outputs {
     type Tip = Tip;
 
     fn tables() -> &'static [TableSpec] {

@@ -8,7 +8,7 @@ use chain::Hash32;
 
 use super::load::Loader;
 use crate::IndexError;
-use crate::progress::Line;
+use crate::progress::LoadLog;
 use crate::sync::{Trouble, away};
 
 /// Consecutive raw blocks with their hashes.
@@ -20,7 +20,7 @@ pub(super) struct Load {
     pub(super) loader: Option<Loader>,
     /// What was fetched and not pushed yet.
     pub(super) fetched: Batch,
-    pub(super) line: Line,
+    pub(super) log: LoadLog,
 }
 
 impl Load {

@@ -20,7 +20,7 @@ use super::tip::Tip;
 use super::upstream::ValuePool;
 use crate::db::{Reader, Snapshot};
 use crate::heights::Heights;
-use crate::sync::Shown;
+use crate::sync::TipView;
 use crate::{ReadError, Tier};
 
 mod address;
@@ -85,7 +85,7 @@ pub enum Inclusion {
     },
 }
 
-impl Shown<Hash32, Mempool> for View {
+impl TipView<Hash32, Mempool> for View {
     fn tip(&self) -> (u32, Hash32) {
         (self.tip.height, self.tip.hash)
     }

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::Scopes;
 use crate::open_days::OpenDays;
-use crate::store::lender::{Kind, Standing, fair, lent};
+use crate::store::lender::{Kind, LiveReplicas, fair, lent};
 use crate::store::{Account, Changes, Key, Total};
 use crate::table::{KeyEntry, Table};
 use crate::{Plans, Utc};
@@ -112,8 +112,8 @@ impl Lender for Bank {
         Ok(())
     }
 
-    fn beat(&self, _: Service, _: Replica, _: bool) -> Result<Standing, StoreError> {
-        Ok(Standing { live: REPLICAS as u32, place: 0 })
+    fn beat(&self, _: Service, _: Replica, _: bool) -> Result<LiveReplicas, StoreError> {
+        Ok(LiveReplicas { live: REPLICAS as u32, place: 0 })
     }
 
     fn own_totals(

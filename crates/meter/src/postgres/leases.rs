@@ -13,7 +13,7 @@ use tokio_postgres::types::ToSql;
 use super::session::{LONG, SHORT};
 use super::{Postgres, unsigned};
 use crate::store::lender::{
-    Ask, KEPT_STAMPS, Kind, Lender, Lent, PotName, SILENCE, Standing, lent,
+    Ask, KEPT_STAMPS, Kind, Lender, Lent, LiveReplicas, PotName, SILENCE, lent,
 };
 use crate::store::{StoreError, Total};
 use crate::{Replica, Service};
@@ -91,7 +91,12 @@ impl Lender for Postgres {
         })
     }
 
-    fn beat(&self, service: Service, replica: Replica, live: bool) -> Result<Standing, StoreError> {
+    fn beat(
+        &self,
+        service: Service,
+        replica: Replica,
+        live: bool,
+    ) -> Result<LiveReplicas, StoreError> {
         let (service, replica) = (service.as_str(), replica.number().cast_signed());
         let beat = "UPDATE replicas SET live = $3, heard = clock_timestamp()
                     WHERE service = $1 AND replica = $2";
@@ -105,7 +110,7 @@ impl Lender for Postgres {
             let number = |place| -> Result<u32, StoreError> {
                 Ok(u32::try_from(unsigned(&row, place)?).unwrap_or(u32::MAX))
             };
-            Ok(Standing { live: number(0)?.max(1), place: number(1)? })
+            Ok(LiveReplicas { live: number(0)?.max(1), place: number(1)? })
         })
     }
 

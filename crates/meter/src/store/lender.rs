@@ -97,7 +97,7 @@ pub(crate) struct Lent {
 
 /// How many replicas are live, and which of them this one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct LiveReplicas {
     /// How many, this one included.
     pub(crate) live: u32,
     /// How many of them have a lower number.
@@ -122,7 +122,12 @@ pub(crate) trait Lender: Send + Sync + fmt::Debug {
     fn tidy(&self, service: Service, day: u32) -> Result<(), StoreError>;
 
     /// Tells the others that the replica is live, or that it is no more.
-    fn beat(&self, service: Service, replica: Replica, live: bool) -> Result<Standing, StoreError>;
+    fn beat(
+        &self,
+        service: Service,
+        replica: Replica,
+        live: bool,
+    ) -> Result<LiveReplicas, StoreError>;
 
     /// Sums of the replica's own rows of a range of hours, one for each account and key.
     fn own_totals(

@@ -153,7 +153,7 @@ async fn published(node: &Arc<Node>) -> Option<Vec<Notification>> {
 
 /// Whether the explorer's calls share a connection, of which dcrd closes every other one.
 async fn websocket(node: &Arc<Node>) -> Option<String> {
-    matches!(node.line().await, Ok(None)).then(|| {
+    matches!(node.multiplex().await, Ok(None)).then(|| {
         "it grants us no websocket at /ws: raise rpcmaxwebsockets, or let what stands before it pass \
          upgrades on; without one the explorer opens a connection for each call"
             .to_owned()

@@ -8,13 +8,13 @@ use std::time::Duration;
 use chain::Dialect;
 use tokio::sync::{Mutex, watch};
 
-use super::line::Line;
+use super::multiplex::Multiplex;
 use crate::optional_route::OptionalRoute;
 
 /// The websocket of one node, open or not.
 pub(crate) struct Websocket {
     pub(super) route: OptionalRoute,
-    pub(super) open: Mutex<Option<Arc<Line>>>,
+    pub(super) open: Mutex<Option<Arc<Multiplex>>>,
     /// Changes with each word of the node about a block.
     pub(super) news: watch::Sender<u64>,
 }
@@ -30,10 +30,10 @@ impl Websocket {
         })
     }
 
-    /// Does not use `line` for further calls. Those that are under way over it may end.
-    pub(super) async fn leave(&self, line: &Arc<Line>) {
+    /// Does not use `multiplex` for further calls. Those that are under way over it may end.
+    pub(super) async fn leave(&self, multiplex: &Arc<Multiplex>) {
         let mut open = self.open.lock().await;
-        if open.as_ref().is_some_and(|now| Arc::ptr_eq(now, line)) {
+        if open.as_ref().is_some_and(|now| Arc::ptr_eq(now, multiplex)) {
             *open = None;
         }
     }

@@ -14,13 +14,13 @@ pub(super) struct Outs(HashMap<(u64, u64), String>);
 
 #[derive(Deserialize)]
 struct Params {
-    outputs: Vec<Place>,
+    outputs: Vec<OutputName>,
     #[serde(default)]
     get_txid: bool,
 }
 
 #[derive(Deserialize)]
-struct Place {
+struct OutputName {
     #[serde(default)]
     amount: u64,
     #[serde(default)]

@@ -10,7 +10,7 @@ use super::*;
 use crate::Memory;
 use crate::account::changes::{creation_of, read_tx};
 use crate::account::facts::{Log, Operation, OperationKind, Status, Transaction};
-use crate::account::schema::Place;
+use crate::account::schema::TxPlace;
 use crate::account::verify::tests::{block_facts, finish, transaction, transfer};
 
 /// What a transaction is made of; addresses are few, so that they meet.
@@ -244,7 +244,7 @@ fn a_creation_that_a_trace_calls_failed_has_created_nothing() {
     let dir = TempDir::new().unwrap();
     let mut store = open(&dir);
     store.replace(None, &blocks(world.held())).unwrap();
-    let place = Place { height: 0, index: 0 };
+    let place = TxPlace { height: 0, index: 0 };
     let read = |store: &Store| read_tx(store.reader(), place).unwrap().unwrap();
     assert_eq!(read(&store).status, Status::Unknown);
     assert!(read(&store).created.is_some());

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use super::super::changes::{logs_at, operations_at, read_block, read_tx};
 use super::super::schema::{
-    CREATION_BY_ADDRESS, HEIGHT_BY_HASH, HISTORY_BY_ADDRESS, PLACE_BY_TX, Place, TABLES, block_key,
+    CREATION_BY_ADDRESS, HEIGHT_BY_HASH, HISTORY_BY_ADDRESS, PLACE_BY_TX, TABLES, TxPlace,
+    block_key,
 };
 use super::super::store::Store;
 use super::records::{Expect, Told, rows_of};
@@ -87,8 +88,8 @@ impl<'a> Naming<'a> {
             return Ok(value.is_empty() && block.flatten().is_some_and(|block| is(block.hash)));
         }
         let place = match table.0 == PLACE_BY_TX.0 {
-            true => key.last_chunk::<7>().and_then(|place| Place::read(place)),
-            false => Place::read_newest(key),
+            true => key.last_chunk::<7>().and_then(|place| TxPlace::read(place)),
+            false => TxPlace::read_newest(key),
         };
         let Some(place) = place else { return Ok(false) };
         let tx = unless_damaged(read_tx(reader, place))?.flatten();

@@ -17,7 +17,7 @@ use super::super::changes::{logs_at, operations_at, read_tx};
 use super::super::facts::{Block, BlockFacts, Log, Operation, Status, Transaction};
 use super::super::options::RETRY_AFTER;
 use super::super::quantity::Hex;
-use super::super::schema::{Place, UNTRACED, untraced_key};
+use super::super::schema::{TxPlace, UNTRACED, untraced_key};
 use super::super::store::Store;
 use super::super::upstream::{Upstream, read};
 use super::flows::Flows;
@@ -120,7 +120,7 @@ impl Store {
     fn held(&self, block: &BlockFacts) -> Result<Option<Vec<Held>>, ReadError> {
         let mut held = Vec::new();
         for index in 0..block.tx_count {
-            let place = Place { height: block.height, index };
+            let place = TxPlace { height: block.height, index };
             let Some(tx) = read_tx(self.reader(), place)? else { return Ok(None) };
             let logs = logs_at(self.reader(), place)?;
             held.push((tx, logs, operations_at(self.reader(), place)?));

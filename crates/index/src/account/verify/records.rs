@@ -13,8 +13,8 @@ use super::super::facts::{BlockFacts, Log, Operation, Status, Transaction};
 use super::super::rows::{logs_bytes, operations_bytes, read_logs, read_operations};
 use super::super::schema::{
     BLOCK_BY_HEIGHT, CREATION_BY_ADDRESS, HEIGHT_BY_HASH, HISTORY_BY_ADDRESS, LOGS_BY_PLACE,
-    OPERATIONS_BY_PLACE, PLACE_BY_TX, Place, TX_BY_PLACE, UNTRACED, address_key, block_key, tx_key,
-    untraced_key,
+    OPERATIONS_BY_PLACE, PLACE_BY_TX, TX_BY_PLACE, TxPlace, UNTRACED, address_key, block_key,
+    tx_key, untraced_key,
 };
 use super::super::store::Store;
 use crate::ReadError;
@@ -49,7 +49,7 @@ pub(super) type Derived = BTreeMap<(usize, Vec<u8>), Vec<u8>>;
 
 /// The rows that follow from a transaction.
 pub(super) fn rows_of(
-    place: Place,
+    place: TxPlace,
     tx: &Transaction,
     logs: &[Log],
     operations: &[Operation],
@@ -130,7 +130,7 @@ struct Walk<'a, E> {
 /// Tells the rows before a place, all that are left without one, and stands on the first other.
 fn pass(
     rows: &mut Rows<'_>,
-    to: Option<Place>,
+    to: Option<TxPlace>,
     table: &str,
     faults: &mut Faults,
 ) -> Result<(), ReadError> {
@@ -147,7 +147,7 @@ fn pass(
 /// The value of the row at a place, if there is one, and the step over it.
 fn take(
     rows: &mut Rows<'_>,
-    at: Place,
+    at: TxPlace,
     table: &str,
     faults: &mut Faults,
 ) -> Result<Option<Vec<u8>>, ReadError> {
@@ -160,7 +160,7 @@ fn take(
 }
 
 impl<E: Expect> Walk<'_, E> {
-    fn strays(&mut self, to: Option<Place>) -> Result<(), ReadError> {
+    fn strays(&mut self, to: Option<TxPlace>) -> Result<(), ReadError> {
         pass(&mut self.txs, to, TXS, self.faults)?;
         pass(&mut self.logs, to, LOGS, self.faults)?;
         pass(&mut self.operations, to, OPERATIONS, self.faults)
@@ -171,10 +171,10 @@ impl<E: Expect> Walk<'_, E> {
         let key = height.to_be_bytes();
         self.expect.expect(HEIGHT_BY_HASH, &block_key(&facts.hash, height), &[])?;
         let untraced = self.store.reader().get(UNTRACED, &untraced_key(height))?.is_some();
-        self.strays(Some(Place { height, index: 0 }))?;
+        self.strays(Some(TxPlace { height, index: 0 }))?;
         let (mut fees, mut values) = (U256::ZERO, U256::ZERO);
         let (mut next, mut first_log, mut whole) = (0u32, 0u32, true);
-        while let Some(place) = self.txs.here()?.and_then(|(key, _)| Place::read(key)) {
+        while let Some(place) = self.txs.here()?.and_then(|(key, _)| TxPlace::read(key)) {
             if place.height != height || place.index >= facts.tx_count {
                 break;
             }
@@ -189,7 +189,7 @@ impl<E: Expect> Walk<'_, E> {
                 None => whole = false,
             }
         }
-        whole &= self.is_next(Place { height, index: facts.tx_count }, next);
+        whole &= self.is_next(TxPlace { height, index: facts.tx_count }, next);
         if whole && (fees, values) != (facts.total_fees, facts.total_value) {
             self.faults.tell(BLOCKS, &key, "its fees or values are not those of its transactions");
         }
@@ -197,9 +197,9 @@ impl<E: Expect> Walk<'_, E> {
     }
 
     /// Whether nothing is missing before a place, if that is the next one.
-    fn is_next(&mut self, place: Place, next: u32) -> bool {
+    fn is_next(&mut self, place: TxPlace, next: u32) -> bool {
         if place.index != next {
-            let missing = Place { height: place.height, index: next };
+            let missing = TxPlace { height: place.height, index: next };
             self.faults.tell(TXS, &missing.key(), "is not there");
         }
         place.index == next
@@ -208,7 +208,7 @@ impl<E: Expect> Walk<'_, E> {
     /// One transaction with what belongs to it; none of a row that makes no sense.
     fn transaction(
         &mut self,
-        place: Place,
+        place: TxPlace,
         first_log: u32,
         untraced: bool,
     ) -> Result<Option<Transaction>, ReadError> {

@@ -1,6 +1,6 @@
 use super::*;
 
-fn line(text: &str, format: Format) -> (Vec<u8>, Result<Option<Line>, ()>) {
+fn line(text: &str, format: Format) -> (Vec<u8>, Result<Option<Exchange>, ()>) {
     let mut buffer = text.as_bytes().to_vec();
     let span = Span { start: 0, end: buffer.len() };
     let line = read(&mut buffer, span, format, Phase::A);

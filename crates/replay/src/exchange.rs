@@ -1,4 +1,5 @@
-//! One recorded line: what was asked and what the node said, as spans of the recording's buffer.
+//! One recorded exchange, a line of a file: what was asked and what the node said, as spans of the
+//! recording's buffer.
 //!
 //! A line is read in place: texts and hex are decoded over themselves, which only shortens them, so
 //! that an answer can be sent from the buffer without a copy. Invariant: a span never leaves its
@@ -49,9 +50,9 @@ pub(crate) enum Said {
     Body(Span),
 }
 
-/// One recorded line.
+/// A call of a recording and its answer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Line {
+pub(crate) struct Exchange {
     pub(crate) phase: Phase,
     pub(crate) restricted: bool,
     pub(crate) status: u16,
@@ -85,7 +86,7 @@ pub(crate) fn read(
     span: Span,
     format: Format,
     phase: Phase,
-) -> Result<Option<Line>, ()> {
+) -> Result<Option<Exchange>, ()> {
     let mut reader = Reader { buffer, at: span.start, end: span.end };
     let fields = reader.fields(format).ok_or(())?;
     if fields.other_node {
@@ -111,7 +112,7 @@ pub(crate) fn read(
     };
     let phase = fields.phase.unwrap_or(phase);
     let status = fields.status.unwrap_or(200);
-    Ok(Some(Line { phase, restricted: fields.restricted, status, asked, said }))
+    Ok(Some(Exchange { phase, restricted: fields.restricted, status, asked, said }))
 }
 
 struct Reader<'a> {

@@ -1,4 +1,5 @@
-//! Turns at work that keeps a processor busy: few at once, and one account never has more than one.
+//! Work that keeps a processor busy, done in turns: few at once, and one account never has more than
+//! one.
 //!
 //! Invariant: whoever waits for a turn waits for those who came before, one of each account, however
 //! much any of them has waiting.
@@ -11,9 +12,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// Accounts that are remembered before those without work are forgotten.
 const MANY: usize = 1024;
 
-/// The turns of a process.
+/// The work of a process that is done in turns.
 #[derive(Debug)]
-pub(crate) struct Turns {
+pub(crate) struct HeavyWork {
     process: Arc<Semaphore>,
     accounts: Mutex<HashMap<u64, Weak<Semaphore>>>,
 }
@@ -25,10 +26,10 @@ pub(crate) struct Turn {
     _account: OwnedSemaphorePermit,
 }
 
-impl Turns {
+impl HeavyWork {
     /// At most so many at once.
-    pub(crate) fn new(at_once: usize) -> Turns {
-        Turns { process: Arc::new(Semaphore::new(at_once)), accounts: Mutex::default() }
+    pub(crate) fn new(at_once: usize) -> HeavyWork {
+        HeavyWork { process: Arc::new(Semaphore::new(at_once)), accounts: Mutex::default() }
     }
 
     /// Waits for the account's turn; None only where the process ends.
@@ -70,11 +71,11 @@ mod tests {
 
     #[test]
     fn one_account_waits_for_itself_and_others_for_one_of_it() {
-        let turns = Turns::new(1);
-        let first = poll(pin!(turns.take(1))).expect("a turn is free");
-        let mut waiting = [pin!(turns.take(1)), pin!(turns.take(1))];
+        let work = HeavyWork::new(1);
+        let first = poll(pin!(work.take(1))).expect("a turn is free");
+        let mut waiting = [pin!(work.take(1)), pin!(work.take(1))];
         assert!(waiting.iter_mut().all(|waiting| poll(waiting.as_mut()).is_none()));
-        let mut other = pin!(turns.take(2));
+        let mut other = pin!(work.take(2));
         assert!(poll(other.as_mut()).is_none(), "there is one turn at a time");
         drop(first);
         let other = poll(other.as_mut()).expect("it does not stand behind all that the first has");
@@ -85,10 +86,10 @@ mod tests {
 
     #[test]
     fn accounts_without_work_are_forgotten() {
-        let turns = Turns::new(1);
+        let work = HeavyWork::new(1);
         for account in 0..10 * MANY as u64 {
-            assert!(poll(pin!(turns.take(account))).is_some());
+            assert!(poll(pin!(work.take(account))).is_some());
         }
-        assert!(turns.accounts.lock().unwrap().len() <= MANY);
+        assert!(work.accounts.lock().unwrap().len() <= MANY);
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! A thread of its own with a small runtime, so that no thread that serves calls has to, and the line
 //! outlives each of them. Invariants: a line is offered to calls only after the script has run on it,
-//! in time; the more often it is lost, the longer it is left alone; the thread ends with the keeper.
+//! in time; the more often it is lost, the longer it is left alone; the thread ends with the connector.
 
 use std::io;
 use std::sync::Arc;
@@ -24,18 +24,19 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const FIRST: Duration = Duration::from_secs(1);
 /// A line that nobody uses is looked at so often.
 const LOOK: Duration = Duration::from_secs(1);
+
 /// The shared buckets and the thread that keeps their line; dropping it ends that.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct Connector {
     pub(crate) buckets: Arc<Buckets>,
     end: Arc<Notify>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Keeper {
+impl Connector {
     /// Begins to keep a line for the buckets of a store, by its random number. Waits a moment for the
     /// first one; calls are served by shares until there is one.
-    pub(crate) fn start(address: BucketsAddress, identity: u64) -> io::Result<Keeper> {
+    pub(crate) fn start(address: BucketsAddress, identity: u64) -> io::Result<Connector> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (buckets, end) = (Arc::new(Buckets::new(identity)), Arc::new(Notify::new()));
         let (kept, ended) = (Arc::clone(&buckets), Arc::clone(&end));
@@ -52,11 +53,11 @@ impl Keeper {
         })?;
         // Whatever came of it.
         let _ = tried.recv_timeout(FIRST);
-        Ok(Keeper { buckets, end, thread: Some(thread) })
+        Ok(Connector { buckets, end, thread: Some(thread) })
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Connector {
     fn drop(&mut self) {
         self.end.notify_one();
         if let Some(thread) = self.thread.take() {

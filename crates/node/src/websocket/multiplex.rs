@@ -27,7 +27,7 @@ use crate::{Cause, NodeError, Sent};
 const NEWS: [&[u8]; 3] = [b"\"blockconnected\"", b"\"blockdisconnected\"", b"\"reorganization\""];
 
 /// An open websocket. Its task ends, and with it the connection, once nobody holds it.
-pub(crate) struct Line {
+pub(crate) struct Multiplex {
     /// Unbounded; no more calls are in it than hold a slot.
     calls: mpsc::UnboundedSender<Call>,
     progress: Arc<Progress>,
@@ -48,17 +48,17 @@ struct Waiting {
     lease: Option<Lease>,
 }
 
-impl Line {
+impl Multiplex {
     /// Begins to write and read.
     pub(super) fn run(
         stream: WebSocketStream<Stream>,
         progress: Arc<Progress>,
         answers: Answers,
-    ) -> Line {
+    ) -> Multiplex {
         let (calls, to_write) = mpsc::unbounded_channel();
         let (held, let_go) = oneshot::channel();
         tokio::spawn(answers.exchange(stream, to_write, let_go));
-        Line { calls, progress, _held: held }
+        Multiplex { calls, progress, _held: held }
     }
 
     /// Whether calls can be sent over it, as far as is known.

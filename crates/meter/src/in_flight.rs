@@ -13,7 +13,7 @@ use crate::table::{Allowance, KeyEntry};
 use crate::{Caller, Denial, Reason, Service};
 
 /// A place in flight. It lives until the answer is sent or the client is gone.
-pub struct AccountPlace {
+pub struct AccountInFlight {
     pub(crate) key: Arc<KeyEntry>,
     service: Service,
     in_flight: u32,
@@ -23,15 +23,15 @@ pub struct AccountPlace {
     prepaid_level: Option<Level>,
 }
 
-impl AccountPlace {
+impl AccountInFlight {
     /// Takes a place, if the plan has one more.
     #[inline]
-    pub(crate) fn enter(caller: &Caller) -> Result<AccountPlace, Denial> {
+    pub(crate) fn enter(caller: &Caller) -> Result<AccountInFlight, Denial> {
         let most = caller.plan().concurrency;
         let more = |now: u32| (now < most).then_some(now + 1);
         let taken: &AtomicU32 = &caller.allowance().in_flight;
         match taken.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more) {
-            Ok(before) => Ok(AccountPlace {
+            Ok(before) => Ok(AccountInFlight {
                 key: Arc::clone(&caller.key),
                 service: caller.service,
                 in_flight: before + 1,
@@ -84,15 +84,15 @@ impl AccountPlace {
     }
 }
 
-impl Drop for AccountPlace {
+impl Drop for AccountInFlight {
     fn drop(&mut self) {
         self.allowance().in_flight.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl fmt::Debug for AccountPlace {
+impl fmt::Debug for AccountInFlight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AccountPlace")
+        f.debug_struct("AccountInFlight")
             .field("account", &self.key.account.id)
             .field("key", &self.key.id)
             .field("service", &self.service)
