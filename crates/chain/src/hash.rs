@@ -60,7 +60,7 @@ impl Hash32 {
     }
 
     /// BLAKE-256 of the parts, one after the other.
-    pub fn blake256(parts: &[&[u8]]) -> Hash32 {
+    pub(crate) fn blake256(parts: &[&[u8]]) -> Hash32 {
         Hash32(blake256(parts))
     }
 }

@@ -5,6 +5,8 @@
 //! the crates above. Invariant: a chain's name is written only in `chains/`, in the method files,
 //! in examples and in tests; everything else travels as `&'static Chain`.
 
+#![warn(unreachable_pub)]
+
 pub mod account;
 mod address;
 mod address_params;

@@ -5,6 +5,8 @@
 //! rows to `index`, keys and charges to `meter`, sockets to `listen`. Invariants: an answer is made
 //! from one tip; what the index can answer is never asked of a node.
 
+#![warn(unreachable_pub)]
+
 pub mod account;
 mod answer;
 mod body;

@@ -9,6 +9,8 @@
 //! Absent on purpose: no decoding of `params` or of answers, no accounting but through the meter's
 //! `admit` and its permit, no resend but in `forward`.
 
+#![warn(unreachable_pub)]
+
 mod answer;
 mod batch;
 mod body;

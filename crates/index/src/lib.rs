@@ -4,6 +4,8 @@
 //! the shape of answers to the explorer. Invariant: once the first load is done, what is on disk
 //! is always exactly the chain up to some block.
 
+#![warn(unreachable_pub)]
+
 pub mod account;
 mod at_rest;
 mod audit;

@@ -19,9 +19,8 @@ use crate::row::BadRow;
 use crate::row_difference::{RowDifference, every_row, first_difference};
 use crate::{Identity, IndexError, ReadError, folder};
 
-pub use numbered::Numbered;
-pub(crate) use numbered::{Numbers, read_heights};
-pub use words::Word;
+pub(crate) use numbered::{Numbered, Numbers, read_heights};
+pub(crate) use words::Word;
 
 /// The last block that rows include.
 pub trait LastBlock: Copy + Eq + std::hash::Hash + Send + 'static {
@@ -102,10 +101,10 @@ pub trait Schema: Sized + Send + 'static {
 }
 
 /// A block of rows.
-pub type BlockOf<R> = <<R as Schema>::Tip as LastBlock>::Block;
+pub(crate) type BlockOf<R> = <<R as Schema>::Tip as LastBlock>::Block;
 
 /// The name of a block of rows.
-pub type HashOf<R> = <<R as Schema>::Tip as LastBlock>::Hash;
+pub(crate) type HashOf<R> = <<R as Schema>::Tip as LastBlock>::Hash;
 
 /// An index on disk.
 pub struct Store<R: Schema> {

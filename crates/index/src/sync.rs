@@ -21,9 +21,8 @@ mod tidings;
 mod trouble;
 mod waits;
 
-pub use family::Family;
-pub(crate) use family::{Best, HashOf, Pass, Passes, TipView, Waiting};
-pub use index::Index;
+pub(crate) use family::{Best, Family, HashOf, Pass, Passes, TipView, Waiting};
+pub(crate) use index::Index;
 pub(crate) use keeper::{Keeper, away, locked};
 pub use options::SyncOptions;
 pub(crate) use tidings::Tidings;

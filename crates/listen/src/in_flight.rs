@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The count of one service; a clone counts the same requests.
 #[derive(Debug, Clone, Default)]
-pub struct InFlightCount(Arc<AtomicUsize>);
+pub(crate) struct InFlightCount(Arc<AtomicUsize>);
 
 /// One request in flight.
 #[derive(Debug)]
@@ -16,14 +16,14 @@ pub struct InFlight(Arc<AtomicUsize>);
 
 impl InFlightCount {
     /// Claims a place for a request, if fewer than `most` are in flight.
-    pub fn enter(&self, most: usize) -> Option<InFlight> {
+    pub(crate) fn enter(&self, most: usize) -> Option<InFlight> {
         let before = self.0.fetch_add(1, Ordering::Relaxed);
         let claim = InFlight(Arc::clone(&self.0));
         (before < most).then_some(claim)
     }
 
     /// Requests in flight now.
-    pub fn in_flight(&self) -> usize {
+    pub(crate) fn in_flight(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 }

@@ -7,6 +7,8 @@
 //! every answer that leaves a connection carries `X-Request-Id`, those of the HTTP layer included,
 //! and an answer that breaks off ends with a reset, never with an end that looks like its own.
 
+#![warn(unreachable_pub)]
+
 mod accept;
 mod bind;
 mod clients;

@@ -84,7 +84,7 @@ impl Caller {
     }
 
     /// Is any chain in the plan and in the scope of the key?
-    pub fn may_use_any(&self) -> Result<(), Denial> {
+    pub(crate) fn may_use_any(&self) -> Result<(), Denial> {
         match self.offer.chains & self.now.chains {
             0 => Err(self.outside(self.offer.chains != 0)),
             _ => Ok(()),

@@ -9,6 +9,8 @@
 //! add up to it whatever was killed, restarted or refunded (how, and why a crash cannot break it:
 //! the page of `ledger.rs`). No unit is admitted beyond a quota.
 
+#![warn(unreachable_pub)]
+
 mod admin;
 mod background;
 mod bucket;
@@ -68,10 +70,8 @@ pub use lending::{KindView, LendingView};
 pub use meter::Meter;
 pub use open_error::OpenError;
 pub use permit::Permit;
-pub use plan::{
-    MAX_BATCH_SIZE, MAX_CONCURRENCY, MAX_REQUESTS_PER_SECOND, MAX_UNITS, NO_PLAN, Plan, PlanConfig,
-    PlanError, Plans,
-};
+pub(crate) use plan::MAX_UNITS;
+pub use plan::{NO_PLAN, Plan, PlanConfig, PlanError, Plans};
 pub use postgres::{AddressError, PostgresAddress};
 pub use presented::presented_key;
 pub use remains::Remains;

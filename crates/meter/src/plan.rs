@@ -10,13 +10,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 /// Highest burst a plan may have, in requests per second.
-pub const MAX_REQUESTS_PER_SECOND: u32 = 100_000;
+pub(crate) const MAX_REQUESTS_PER_SECOND: u32 = 100_000;
 /// Highest daily, monthly or key-daily allowance, in units.
-pub const MAX_UNITS: u64 = 10_000_000_000_000;
+pub(crate) const MAX_UNITS: u64 = 10_000_000_000_000;
 /// Most calls a batch may hold.
-pub const MAX_BATCH_SIZE: u32 = 10_000;
+pub(crate) const MAX_BATCH_SIZE: u32 = 10_000;
 /// Most requests in flight.
-pub const MAX_CONCURRENCY: u32 = 1_000_000;
+pub(crate) const MAX_CONCURRENCY: u32 = 1_000_000;
 /// The plan name that means no access.
 pub const NO_PLAN: &str = "none";
 

@@ -27,7 +27,7 @@ impl Service {
     }
 
     /// The service of a name that [`Service::as_str`] gave.
-    pub fn from_name(name: &str) -> Option<Service> {
+    pub(crate) fn from_name(name: &str) -> Option<Service> {
         Service::ALL.into_iter().find(|service| service.as_str() == name)
     }
 

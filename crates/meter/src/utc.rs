@@ -48,12 +48,12 @@ impl Utc {
     }
 
     /// Whole seconds until the next 00:00 UTC, 1 to 86,400.
-    pub fn secs_to_next_day(self) -> u64 {
+    pub(crate) fn secs_to_next_day(self) -> u64 {
         SECS_A_DAY - self.0 % SECS_A_DAY
     }
 
     /// Whole seconds until 00:00 UTC on the first of the next month.
-    pub fn secs_to_next_month(self) -> u64 {
+    pub(crate) fn secs_to_next_month(self) -> u64 {
         u64::from(first_day_of_month(self.month() + 1)) * SECS_A_DAY - self.0
     }
 }

@@ -90,7 +90,6 @@ pub(crate) fn of_path(chain: &Chain, path: &str) -> u64 {
         // All of what waits, as JSON and in hex.
         "/get_transaction_pool" => u64::MAX,
         path if path.starts_with("/rest/block/") => SMALL + block(chain),
-        path if path.starts_with("/rest/spenttxouts/") => SMALL + 4 * block(chain),
         _ => SMALL,
     }
 }

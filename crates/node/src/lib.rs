@@ -6,6 +6,8 @@
 //! Invariants: no credential is ever shown, nothing is sent without a slot, and nothing of which a
 //! byte may have reached a node is sent again.
 
+#![warn(unreachable_pub)]
+
 mod address;
 mod answer;
 mod answer_head;

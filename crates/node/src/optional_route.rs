@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 /// What a node is known to lack.
 pub(crate) struct OptionalRoutes {
     pub(crate) block: OptionalRoute,
-    pub(crate) spent_outputs: OptionalRoute,
     /// monerod's `get_blocks.bin`.
     pub(crate) spans: OptionalRoute,
     /// `getblock` takes a boolean where others take a verbosity.
@@ -20,7 +19,6 @@ impl OptionalRoutes {
     pub(crate) fn new(retry: Duration) -> OptionalRoutes {
         OptionalRoutes {
             block: OptionalRoute::new(retry),
-            spent_outputs: OptionalRoute::new(retry),
             spans: OptionalRoute::new(retry),
             boolean_verbosity: AtomicBool::new(false),
         }

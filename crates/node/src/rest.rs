@@ -76,27 +76,6 @@ impl Node {
         right.then_some(block).ok_or(CallError::Shape { status: StatusCode::OK })
     }
 
-    /// The outputs that a block spends, as `chain::utxo::SpentOutputs` reads them, where the node
-    /// has the route (Bitcoin Core from 30.0 on) and the block's undo data, and they are not too
-    /// many bytes.
-    ///
-    /// # Errors
-    /// Those of [`get`](Node::get); that the node has not got them is none.
-    pub async fn raw_spent_outputs(
-        self: &Arc<Node>,
-        hash: &str,
-    ) -> Result<Option<Bytes>, CallError> {
-        let path = rest_path("spenttxouts", hash)?;
-        match self.may_have_rest() {
-            true => match self.routes.spent_outputs.get(self, &path).await {
-                // Scripts of any length may be spent; they can be looked up one by one.
-                Err(CallError::Node(NodeError { cause: Cause::TooLarge, .. })) => Ok(None),
-                outcome => outcome,
-            },
-            false => Ok(None),
-        }
-    }
-
     async fn get_block(self: &Arc<Node>, hash: &str) -> Result<Bytes, CallError> {
         let flag = &self.routes.boolean_verbosity;
         let boolean = self.chain().dialect == Dialect::Dcrd || flag.load(Relaxed);

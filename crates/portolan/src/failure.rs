@@ -9,24 +9,24 @@ use std::process::ExitCode;
 const MISUNDERSTOOD: u8 = 2;
 
 /// A failure with its text.
-pub struct Failure {
+pub(crate) struct Failure {
     text: String,
     code: u8,
 }
 
 impl Failure {
     /// A failure that says `text`.
-    pub fn new(text: impl Into<String>) -> Failure {
+    pub(crate) fn new(text: impl Into<String>) -> Failure {
         Failure { text: text.into(), code: 1 }
     }
 
     /// Words of the command line that would make no sense whatever else was so.
-    pub fn misunderstood(text: impl Into<String>) -> Failure {
+    pub(crate) fn misunderstood(text: impl Into<String>) -> Failure {
         Failure { text: text.into(), code: MISUNDERSTOOD }
     }
 
     /// What the process ends with.
-    pub fn code(&self) -> ExitCode {
+    pub(crate) fn code(&self) -> ExitCode {
         ExitCode::from(self.code)
     }
 }

@@ -3,6 +3,7 @@
 //! Puts the crates below together and leaves the work to them. Invariant: results go to standard
 //! output, logs and errors to standard error, and no secret to any of them but a new key.
 
+#![warn(unreachable_pub)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod cli;

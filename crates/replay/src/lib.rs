@@ -7,6 +7,8 @@
 //! Invariant: nothing that a client sends makes a replayed node panic or hang; a call that was not
 //! recorded gets an error in the node's own shape.
 
+#![warn(unreachable_pub)]
+
 mod anvil;
 mod auth;
 mod canonical;

@@ -41,8 +41,6 @@ use publisher::Publisher;
 pub struct StubOptions {
     /// `-rest`: blocks by `/rest/block/….bin`.
     pub rest: bool,
-    /// With `rest`, spent outputs by `/rest/spenttxouts/….bin`, as Core has it since 30.0.
-    pub spent_outputs: bool,
     /// `-txindex`: `getrawtransaction` finds what is in the chain.
     pub txindex: bool,
     /// `getrawmempool` has its second parameter, as Core has it since 0.21.
@@ -57,7 +55,6 @@ impl Default for StubOptions {
     fn default() -> StubOptions {
         StubOptions {
             rest: true,
-            spent_outputs: true,
             txindex: false,
             mempool_sequence: true,
             boolean_verbosity: false,
@@ -105,14 +102,14 @@ impl StubNode {
     /// before it, as benchmarks make it, on the first block of the chain's regtest network.
     ///
     /// The file is mapped, not read: only places and headers are held. There are no unspent
-    /// outputs to count, no transaction index and no spent outputs.
+    /// outputs to count, and no transaction index.
     ///
     /// # Errors
     /// As for [`start`](StubNode::start); a file that cannot be read, is cut off, or whose blocks
     /// do not stand on each other.
     pub async fn serve_file(slug: &str, path: &Path, options: StubOptions) -> io::Result<StubNode> {
         let (chain, first) = first_block(slug)?;
-        let options = StubOptions { spent_outputs: false, txindex: false, ..options };
+        let options = StubOptions { txindex: false, ..options };
         let mut ledger = Ledger::new(chain, first, false, false).map_err(invalid)?;
         file::load(path, &mut ledger)?;
         StubNode::with(chain, options, ledger).await
@@ -252,7 +249,7 @@ impl StubNode {
     }
 
     /// How often a method was called, each call of a batch for itself. REST counts as
-    /// `rest/block`, `rest/spenttxouts` and, for a route that is not there, `rest/none`; batches
+    /// `rest/block` and, for a route that is not there, `rest/none`; batches
     /// besides as `batch`.
     pub fn calls(&self, method: &str) -> u64 {
         self.shared.counters().get(method).copied().unwrap_or_default()

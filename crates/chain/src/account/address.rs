@@ -25,7 +25,7 @@ pub enum BadAddress {
 
 impl Address {
     /// The low 20 bytes of a word, as topics of logs hold addresses.
-    pub fn of_word(word: &[u8; 32]) -> Address {
+    pub(crate) fn of_word(word: &[u8; 32]) -> Address {
         let (_, low) = word.split_last_chunk().expect("a word has 32 bytes");
         Address(*low)
     }

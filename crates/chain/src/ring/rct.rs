@@ -39,7 +39,7 @@ impl RctKind {
     }
 
     /// Whether a hidden amount has 8 bytes, its mask none.
-    pub fn has_short_amounts(self) -> bool {
+    pub(crate) fn has_short_amounts(self) -> bool {
         self >= RctKind::Bulletproof2
     }
 }

@@ -282,12 +282,6 @@ impl<'a> Transaction<'a> {
     pub fn hash_with(&self, proofs: &Hash) -> Option<Hash> {
         digest::hash_with(self, proofs)
     }
-
-    /// The hash of the proofs, which stands for them in the transaction's hash; `None` where there
-    /// are none or they are missing.
-    pub fn proofs_hash(&self) -> Option<Hash> {
-        digest::proofs_hash(self)
-    }
 }
 
 #[cfg(test)]

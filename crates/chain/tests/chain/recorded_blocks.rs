@@ -1,13 +1,11 @@
 //! Raw blocks and transactions of recorded nodes against the same nodes' JSON.
 
-use std::collections::HashMap;
-
 use chain::AddressError;
 use chain::utxo::{
-    Block, Destination, Header, Input, Kind, Layout, OutPoint, Output, ScriptClass, SpentOutputs,
-    StakeHeader, Transaction,
+    Block, Destination, Header, Input, Kind, Layout, OutPoint, Output, ScriptClass, StakeHeader,
+    Transaction,
 };
-use replay::{Phase, RecordedKind};
+use replay::Phase;
 use serde_json::Value;
 use testkit::Recording;
 
@@ -246,45 +244,6 @@ fn tokens_and_merged_mining_and_extension_blocks_were_among_them() {
     assert!(has("bch", tokens) > 0);
     assert_eq!(has("doge", |block| block.header.version & 0x100 != 0), 3);
     assert!(has("ltc", |block| block.extension.is_some()) > 20);
-}
-
-/// Core's undo data against the previous outputs of `getblock` with verbosity 3.
-#[test]
-fn spent_outputs_are_those_of_the_inputs() {
-    let recording = Recording::of("btc", Phase::B);
-    let format = *recording.chain.format().unwrap();
-    let mut by_hash = HashMap::new();
-    for line in replay::recorded("btc").unwrap().filter(|line| line.method() == "getblock") {
-        let params: Value = serde_json::from_str(line.params()).unwrap();
-        if params[1] == 3 {
-            let block: Value = serde_json::from_slice(&line.result().unwrap()).unwrap();
-            by_hash.insert(params[0].as_str().unwrap().to_owned(), block);
-        }
-    }
-    let mut checked = 0;
-    let asked = replay::recorded("btc").unwrap();
-    for line in asked.filter(|line| line.kind() == RecordedKind::Rest) {
-        let hash = line.path().strip_prefix("/rest/spenttxouts/").unwrap();
-        let hash = hash.strip_suffix(".bin").unwrap();
-        let raw = line.body("");
-        let spent = SpentOutputs::decode(&raw, &format).unwrap();
-        let transactions = by_hash[hash]["tx"].as_array().unwrap();
-        assert_eq!(spent.transactions(), transactions.len());
-        assert_eq!(spent.of(transactions.len()), []);
-        for (place, transaction) in transactions.iter().enumerate() {
-            let outputs = spent.of(place);
-            let inputs = transaction["vin"].as_array().unwrap();
-            assert_eq!(outputs.len(), if place == 0 { 0 } else { inputs.len() });
-            for (output, input) in outputs.iter().zip(inputs) {
-                let previous = &input["prevout"];
-                assert_eq!(recording.amount(&previous["value"]), output.value);
-                let script = previous["scriptPubKey"]["hex"].as_str().unwrap();
-                assert_eq!(bytes(script), output.script);
-                checked += 1;
-            }
-        }
-    }
-    assert!(checked > 100);
 }
 
 /// What litecoind gives with `rpcserialversion=1`, and with 0: the same block with less.

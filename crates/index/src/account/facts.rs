@@ -191,20 +191,20 @@ pub struct Operation {
 
 /// A block with everything that is stored of it before it is traced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
+pub(crate) struct Block {
     /// The block.
-    pub facts: BlockFacts,
+    pub(crate) facts: BlockFacts,
     /// Its transactions in order, each with its logs.
-    pub transactions: Vec<(Transaction, Vec<Log>)>,
+    pub(crate) transactions: Vec<(Transaction, Vec<Log>)>,
 }
 
 /// What a trace of a transaction tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Traced {
+pub(crate) struct Traced {
     /// Whether the transaction failed.
-    pub failed: bool,
+    pub(crate) failed: bool,
     /// Depth first, in order of execution.
-    pub operations: Vec<Operation>,
+    pub(crate) operations: Vec<Operation>,
 }
 
 /// How a contract came to be.

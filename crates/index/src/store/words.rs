@@ -6,7 +6,7 @@ use crate::identity::{META, META_IDENTITY, META_TIP};
 use crate::{Identity, ReadError};
 
 /// A word: its key, its value, and whether it must be there.
-pub type Word = (&'static [u8], Vec<u8>, bool);
+pub(crate) type Word = (&'static [u8], Vec<u8>, bool);
 
 impl<R: Schema> Store<R> {
     /// The rows of `meta` say what the open store goes by, and there are no others.

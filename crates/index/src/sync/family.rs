@@ -84,7 +84,7 @@ pub trait Passes<V, W>: Send + Sync {
 }
 
 /// The name of a family's blocks.
-pub type HashOf<F> = store::HashOf<<F as Family>::Schema>;
+pub(crate) type HashOf<F> = store::HashOf<<F as Family>::Schema>;
 
 /// A family of chains: what `sync` asks of it. A value of it lives as long as the sync.
 pub trait Family: Sized + Send + Sync + 'static {

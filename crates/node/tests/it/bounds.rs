@@ -67,10 +67,6 @@ async fn endless_answers_are_cut_at_what_they_can_be() {
     let (_server, _pool, node, taken) = endless("xmr", "regtest").await;
     assert!(is_too_large(&node.call_path("/get_outs", "{}", weight).await));
     assert!(taken.load(Ordering::Relaxed) < 4 * MIB + UNDER_WAY);
-    // What a block spends can be looked up otherwise.
-    let (_server, _pool, node, taken) = endless("btc", "regtest").await;
-    assert!(matches!(node.raw_spent_outputs(&"0".repeat(64)).await, Ok(None)));
-    assert!(taken.load(Ordering::Relaxed) < 20 * MIB + UNDER_WAY);
 }
 
 #[tokio::test]

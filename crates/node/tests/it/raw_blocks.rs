@@ -199,34 +199,6 @@ async fn nodes_error_and_another_block_are_told() {
     }
 }
 
-#[tokio::test]
-async fn spent_outputs_are_optional() {
-    let hash = "ab".repeat(32);
-    let server = Scripted::answering(|heard| match heard.connection {
-        _ if heard.path().starts_with("/rest/spenttxouts/ab") => binary(b"\x01\x00"),
-        _ => with_status("404 Not Found", "00 not found\r\n"),
-    })
-    .await;
-    let (_pool, node) = lone(&server);
-    assert_eq!(node.raw_spent_outputs(&hash).await.unwrap().unwrap(), b"\x01\x00"[..]);
-    assert_eq!(node.raw_spent_outputs(&"cd".repeat(32)).await.unwrap(), None);
-    assert_eq!(node.raw_spent_outputs(&"cd".repeat(32)).await.unwrap(), None);
-    assert_eq!(server.heard().len(), 3);
-    // A node without the route still has that of blocks.
-    let (block, name) = block();
-    let server = Scripted::answering(move |heard| match heard.path().starts_with("/rest/block/") {
-        true => binary(&block),
-        false => empty("404 Not Found"),
-    })
-    .await;
-    let (_pool, node) = lone(&server);
-    for _ in 0..3 {
-        assert_eq!(node.raw_spent_outputs(&hash).await.unwrap(), None);
-    }
-    assert!(node.raw_block(&name).await.is_ok());
-    assert_eq!(verbs(&server), ["GET", "GET"]);
-}
-
 async fn live(more: &[&str]) -> (Litecoind, Arc<Node>) {
     let litecoind = Litecoind::start(Login::Cookie, more).await.unwrap();
     let config =
@@ -251,7 +223,6 @@ async fn live_node_gives_the_same_block_with_and_without_rest() {
             (status == StatusCode::OK, body.is_empty()),
             (more.is_empty(), !more.is_empty())
         );
-        assert_eq!(node.raw_spent_outputs(&hash).await.unwrap(), None);
         let error = node.raw_block(&"0".repeat(64)).await.unwrap_err();
         assert!(matches!(error, CallError::Rpc { code: -5, .. }), "{error}");
     }

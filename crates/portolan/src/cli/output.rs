@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Output {
+pub(crate) struct Output {
     /// One JSON value instead of text for people.
     pub json: bool,
 }
@@ -19,7 +19,7 @@ impl Output {
     ///
     /// # Errors
     /// Standard output is full or failing. A reader that has gone away is no error.
-    pub fn print<T: Serialize>(
+    pub(crate) fn print<T: Serialize>(
         self,
         value: &T,
         people: impl FnOnce(&T) -> String,
@@ -48,7 +48,7 @@ fn unless_closed(written: io::Result<()>) -> io::Result<()> {
 }
 
 /// Lays out rows below a head, two spaces between columns; columns of numbers stand to the right.
-pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
         cells.chain([head[column].len()]).max().unwrap_or(0)
@@ -77,7 +77,7 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// A number with commas between thousands, or a dash.
-pub fn number(value: Option<u64>) -> String {
+pub(crate) fn number(value: Option<u64>) -> String {
     let Some(value) = value else { return "-".into() };
     let digits = value.to_string();
     let mut grouped = String::new();

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Span, Timestamp};
 ///
 /// # Errors
 /// A text for people if it is none of these, or out of range.
-pub fn moment_after(text: &str, now: Timestamp) -> Result<Timestamp, String> {
+pub(crate) fn moment_after(text: &str, now: Timestamp) -> Result<Timestamp, String> {
     match moment(text) {
         Some(moment) => Ok(moment),
         None => now.checked_add(span(text)?).map_err(|error| error.to_string()),
@@ -23,7 +23,7 @@ pub fn moment_after(text: &str, now: Timestamp) -> Result<Timestamp, String> {
 ///
 /// # Errors
 /// As [`moment_after`].
-pub fn moment_before(text: &str, now: Timestamp) -> Result<Timestamp, String> {
+pub(crate) fn moment_before(text: &str, now: Timestamp) -> Result<Timestamp, String> {
     match moment(text) {
         Some(moment) => Ok(moment),
         None => now.checked_sub(span(text)?).map_err(|error| error.to_string()),
@@ -34,7 +34,7 @@ pub fn moment_before(text: &str, now: Timestamp) -> Result<Timestamp, String> {
 ///
 /// # Errors
 /// A text for people if it is none, negative, or holds months, whose length is not fixed.
-pub fn span(text: &str) -> Result<SignedDuration, String> {
+pub(crate) fn span(text: &str) -> Result<SignedDuration, String> {
     let wrong = || format!("{text:?} is no time: expected 2027-01-31, 2027-01-31T12:00:00Z or 24h");
     let span: Span = text.parse().map_err(|_| wrong())?;
     if span.is_negative() || span.get_months() != 0 || span.get_years() != 0 {

@@ -15,7 +15,6 @@ use super::Shared;
 use super::ledger::{Ledger, Stored};
 use super::outcome::{BAD_PARAMETER, MISC, NOT_FOUND, Outcome, WRONG_TYPE, quoted};
 use super::parameters::{Detail, detail, hash_of};
-use crate::forge::{put_count, put_prefixed};
 
 /// `getblockhash`.
 pub(super) fn block_hash(ledger: &Ledger, params: &[Value]) -> Outcome {
@@ -133,28 +132,6 @@ pub(super) fn median_time(ledger: &Ledger, block: &Stored) -> u32 {
 pub(super) fn rest_block(shared: &Shared, hash: &str) -> Result<Bytes, String> {
     let ledger = shared.ledger();
     Ok(ledger.given(&*rest_find(&ledger, hash)?))
-}
-
-/// The outputs that a block spends, or what a 404 says.
-pub(super) fn rest_spent_outputs(shared: &Shared, hash: &str) -> Result<Bytes, String> {
-    let ledger = shared.ledger();
-    let stored = rest_find(&ledger, hash)?;
-    let missing = || format!("{hash} undo not available\r\n");
-    let coins = ledger.coins().filter(|_| ledger.is_best(&stored)).ok_or_else(missing)?;
-    let block = Block::decode(&stored.raw, &ledger.format).map_err(|_| missing())?;
-    let mut spent = coins.spent_at(stored.height);
-    let mut bytes = Vec::new();
-    put_count(&mut bytes, block.transactions.len());
-    put_count(&mut bytes, 0);
-    for transaction in &block.transactions[1..] {
-        let inputs = transaction.inputs().len();
-        put_count(&mut bytes, inputs);
-        for coin in spent.by_ref().take(inputs) {
-            bytes.extend_from_slice(&coin.value.to_le_bytes());
-            put_prefixed(&mut bytes, &coin.script);
-        }
-    }
-    Ok(bytes.into())
 }
 
 fn rest_find(ledger: &Ledger, hash: &str) -> Result<Arc<Stored>, String> {

@@ -5,32 +5,23 @@
 
 use std::collections::{HashMap, HashSet};
 
-use bytes::Bytes;
-use chain::utxo::{Block, Format, OutPoint, Transaction, is_unspendable};
+use chain::utxo::{Block, OutPoint, Transaction, is_unspendable};
 
 use super::misfit::Misfit;
-
-/// An output that can be spent.
-#[derive(Clone, Debug)]
-pub(super) struct Coin {
-    pub(super) value: u64,
-    /// With its token prefix, where it has one.
-    pub(super) script: Bytes,
-}
 
 /// What connecting a block took out of the unspent outputs.
 #[derive(Debug, Default)]
 struct Undo {
     /// In the order of the inputs.
-    spent: Vec<(OutPoint, Coin)>,
+    spent: Vec<(OutPoint, u64)>,
     /// Outputs of an earlier transaction of the same id (BIP 30), which those of this block hid.
-    hidden: Vec<(OutPoint, Coin)>,
+    hidden: Vec<(OutPoint, u64)>,
 }
 
-/// The unspent outputs.
+/// The unspent outputs, with their values.
 #[derive(Debug)]
 pub(super) struct Coins {
-    unspent: HashMap<OutPoint, Coin>,
+    unspent: HashMap<OutPoint, u64>,
     total: u128,
     /// By height.
     undo: Vec<Undo>,
@@ -58,46 +49,25 @@ impl Coins {
         ids.collect::<HashSet<_>>().len()
     }
 
-    /// What the block of a height spent, in the order of its inputs.
-    pub(super) fn spent_at(&self, height: u32) -> impl Iterator<Item = &Coin> {
-        let undo = self.undo.get(height as usize);
-        undo.into_iter().flat_map(|undo| undo.spent.iter().map(|(_, coin)| coin))
-    }
-
     /// Takes the next block: outputs first and inputs then, so that transactions may stand in any order.
-    pub(super) fn connect(
-        &mut self,
-        raw: &Bytes,
-        block: &Block<'_>,
-        format: &Format,
-    ) -> Result<(), Misfit> {
+    pub(super) fn connect(&mut self, block: &Block<'_>) -> Result<(), Misfit> {
         let mut undo = Undo::default();
-        let plain;
-        let with_prefixes = match format.tokens {
-            false => block,
-            true => {
-                plain = Block::decode(raw, &Format { tokens: false, ..*format })?;
-                &plain
-            }
-        };
-        for (place, script) in outputs(block).zip(scripts(with_prefixes)) {
-            let Some((place, value)) = place else { continue };
+        for (place, value) in outputs(block).flatten() {
             self.total += u128::from(value);
-            let coin = Coin { value, script: raw.slice_ref(script) };
-            if let Some(hidden) = self.unspent.insert(place, coin) {
-                self.total -= u128::from(hidden.value);
+            if let Some(hidden) = self.unspent.insert(place, value) {
+                self.total -= u128::from(hidden);
                 undo.hidden.push((place, hidden));
             }
         }
         let mut missing = None;
         let inputs = block.transactions[1..].iter().flat_map(Transaction::inputs);
         for input in inputs {
-            let Some(coin) = self.unspent.remove(&input.previous) else {
+            let Some(value) = self.unspent.remove(&input.previous) else {
                 missing = Some(Misfit::NothingToSpend(input.previous));
                 break;
             };
-            self.total -= u128::from(coin.value);
-            undo.spent.push((input.previous, coin));
+            self.total -= u128::from(value);
+            undo.spent.push((input.previous, value));
         }
         self.undo.push(undo);
         match missing {
@@ -113,9 +83,9 @@ impl Coins {
     /// transaction hid; here the unspent outputs are always those of the chain as it stands.
     pub(super) fn disconnect(&mut self, block: &Block<'_>) {
         let undo = self.undo.pop().unwrap_or_default();
-        let give = |coins: &mut Coins, (place, coin): (OutPoint, Coin)| {
-            coins.total += u128::from(coin.value);
-            coins.unspent.insert(place, coin);
+        let give = |coins: &mut Coins, (place, value): (OutPoint, u64)| {
+            coins.total += u128::from(value);
+            coins.unspent.insert(place, value);
         };
         undo.spent.into_iter().for_each(|coin| give(self, coin));
         for (place, value) in outputs(block).flatten() {
@@ -135,9 +105,4 @@ fn outputs(block: &Block<'_>) -> impl Iterator<Item = Option<(OutPoint, u64)>> {
             (!is_unspendable(output.script)).then_some((place, output.value))
         })
     })
-}
-
-/// The script of each output of a block.
-fn scripts<'a>(block: &Block<'a>) -> impl Iterator<Item = &'a [u8]> {
-    block.transactions.iter().flat_map(|transaction| transaction.outputs().map(|o| o.script))
 }

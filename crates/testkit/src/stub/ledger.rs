@@ -189,7 +189,7 @@ impl Ledger {
             return Err(Misfit::NotOnTip(header.previous, tip));
         }
         if let Some(coins) = &mut self.coins {
-            coins.connect(&raw, &block, &self.format)?;
+            coins.connect(&block)?;
         }
         if let Some(places) = &mut self.places {
             let items = block.txids.iter().zip(&block.transactions);

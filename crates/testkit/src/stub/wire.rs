@@ -82,11 +82,6 @@ fn rest(shared: &Shared, path: &str) -> Response<Full<Bytes>> {
     let found = if let Some(hash) = hash("/rest/block/").filter(|_| options.rest) {
         shared.count("rest/block");
         blocks::rest_block(shared, hash)
-    } else if let Some(hash) =
-        hash("/rest/spenttxouts/").filter(|_| options.rest && options.spent_outputs)
-    {
-        shared.count("rest/spenttxouts");
-        blocks::rest_spent_outputs(shared, hash)
     } else {
         shared.count("rest/none");
         return response(StatusCode::NOT_FOUND, "", Bytes::new());
