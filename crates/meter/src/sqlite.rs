@@ -1,6 +1,6 @@
 //! The store in one SQLite file.
 //!
-//! The only place that knows SQL. One connection writes, one reads, so that a reader never waits
+//! With its folder the only place that knows SQL. One connection writes, one reads, so that a reader never waits
 //! for a disk; other processes may use the file at the same time. Where the disk is full a copy in
 //! memory is read until there is room (`full`). Invariant: a change and the raised version are one
 //! transaction, synced to disk before it returns, and the epoch is raised after that.
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::epoch::Epoch;
 use crate::folder::{Folder, open_shared};
@@ -20,16 +20,16 @@ use crate::store::{
 };
 use crate::{OpenError, Replica, Service, Utc};
 
+mod accounts;
 mod error;
 mod fill;
 mod full;
+mod keys;
 mod look;
 mod rows;
 mod schema;
 mod seal;
 mod usage;
-
-use rows::{ACCOUNT, KEY, account, all, key};
 
 /// How long a connection waits for another process's write.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -179,39 +179,15 @@ impl Store for Sqlite {
     }
 
     fn add_account(&self, new: &NewAccount) -> Result<Account, StoreError> {
-        let sql = format!(
-            "INSERT INTO accounts (name, gateway_plan, explorer_plan, created_at, version)
-             VALUES (?1, ?2, ?3, ?4, ?5) RETURNING {ACCOUNT}"
-        );
-        self.change(|transaction, version| {
-            let created_at = new.created_at.secs().cast_signed();
-            let row = params![new.name, new.gateway_plan, new.explorer_plan, created_at, version];
-            let added = transaction.query_row(&sql, row, account).map_err(|error| {
-                match error.sqlite_error_code() {
-                    Some(rusqlite::ErrorCode::ConstraintViolation) => {
-                        StoreError::NameTaken(new.name.clone())
-                    }
-                    _ => error.into(),
-                }
-            })?;
-            seal::seal(transaction, &added)?;
-            Ok(added)
-        })
+        self.change(|transaction, version| accounts::add(transaction, version, new))
     }
 
     fn accounts(&self) -> Result<Vec<Account>, StoreError> {
-        all(&self.reader(), &format!("SELECT {ACCOUNT} FROM accounts ORDER BY id"), [], account)
+        accounts::list(&self.reader())
     }
 
     fn account(&self, which: &AccountRef) -> Result<Option<Account>, StoreError> {
-        let reader = self.reader();
-        let by_id = format!("SELECT {ACCOUNT} FROM accounts WHERE id = ?1");
-        let by_name = format!("SELECT {ACCOUNT} FROM accounts WHERE name = ?1");
-        let found = match which {
-            AccountRef::Id(id) => reader.query_row(&by_id, [id.cast_signed()], account),
-            AccountRef::Name(name) => reader.query_row(&by_name, [name], account),
-        };
-        Ok(found.optional()?)
+        accounts::find(&self.reader(), which)
     }
 
     fn change_account(
@@ -219,62 +195,27 @@ impl Store for Sqlite {
         id: u64,
         change: &AccountChange,
     ) -> Result<Option<Account>, StoreError> {
-        let sql = format!(
-            "UPDATE accounts SET gateway_plan = coalesce(?2, gateway_plan),
-                 explorer_plan = coalesce(?3, explorer_plan),
-                 suspended = coalesce(?4, suspended), version = ?5
-             WHERE id = ?1 RETURNING {ACCOUNT}"
-        );
-        self.change(|transaction, version| {
-            seal::check::<Account>(transaction, id)?;
-            let AccountChange { gateway_plan, explorer_plan, suspended } = change;
-            let row = params![id.cast_signed(), gateway_plan, explorer_plan, suspended, version];
-            sealed(transaction, transaction.query_row(&sql, row, account).optional()?)
-        })
+        self.change(|transaction, version| accounts::change(transaction, version, id, change))
     }
 
     fn add_key(&self, new: &NewKey) -> Result<Key, StoreError> {
-        self.change(|transaction, version| insert_key(transaction, version, new))
+        self.change(|transaction, version| keys::add(transaction, version, new))
     }
 
     fn keys(&self, account: u64) -> Result<Vec<Key>, StoreError> {
-        let sql = format!("SELECT {KEY} FROM keys WHERE account = ?1 ORDER BY id");
-        all(&self.reader(), &sql, [account.cast_signed()], key)
+        keys::of_account(&self.reader(), account)
     }
 
     fn key(&self, id: u64) -> Result<Option<Key>, StoreError> {
-        let sql = format!("SELECT {KEY} FROM keys WHERE id = ?1");
-        Ok(self.reader().query_row(&sql, [id.cast_signed()], key).optional()?)
+        keys::find(&self.reader(), id)
     }
 
     fn change_key(&self, id: u64, change: &KeyChange) -> Result<Option<Key>, StoreError> {
-        let set = match change {
-            KeyChange::Cap(_) => "daily_cap = ?3",
-            KeyChange::Revoke => "revoked = 1 + 0 * coalesce(?3, 0)",
-        };
-        let cap = match change {
-            KeyChange::Cap(cap) => cap.map(u64::cast_signed),
-            KeyChange::Revoke => None,
-        };
-        let sql = format!("UPDATE keys SET {set}, version = ?2 WHERE id = ?1 RETURNING {KEY}");
-        self.change(|transaction, version| {
-            seal::check::<Key>(transaction, id)?;
-            let row = params![id.cast_signed(), version, cap];
-            sealed(transaction, transaction.query_row(&sql, row, key).optional()?)
-        })
+        self.change(|transaction, version| keys::change(transaction, version, id, change))
     }
 
     fn replace_key(&self, old: u64, ends_at: Utc, new: &NewKey) -> Result<Key, StoreError> {
-        let sql = format!(
-            "UPDATE keys SET expires_at = min(coalesce(expires_at, ?2), ?2), version = ?3
-             WHERE id = ?1 RETURNING {KEY}"
-        );
-        self.change(|transaction, version| {
-            seal::check::<Key>(transaction, old)?;
-            let row = params![old.cast_signed(), ends_at.secs().cast_signed(), version];
-            sealed(transaction, transaction.query_row(&sql, row, key).optional()?)?;
-            insert_key(transaction, version, new)
-        })
+        self.change(|transaction, version| keys::replace(transaction, version, old, ends_at, new))
     }
 
     fn record(
@@ -325,43 +266,6 @@ impl Store for Sqlite {
 fn meta(connection: &Connection, name: &str) -> Result<u64, StoreError> {
     let mut select = connection.prepare_cached("SELECT value FROM meta WHERE name = ?1")?;
     Ok(select.query_row([name], |row| row.get::<_, i64>(0))?.cast_unsigned())
-}
-
-fn insert_key(
-    transaction: &Transaction<'_>,
-    version: i64,
-    new: &NewKey,
-) -> Result<Key, StoreError> {
-    let sql = format!(
-        "INSERT INTO keys (account, digest, prefix, label, daily_cap, expires_at, scopes,
-                           created_at, version)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING {KEY}"
-    );
-    let row = params![
-        new.account.cast_signed(),
-        new.digest,
-        new.prefix,
-        new.label,
-        new.daily_cap.map(u64::cast_signed),
-        new.expires_at.map(|at| at.secs().cast_signed()),
-        new.scopes.to_text(),
-        new.created_at.secs().cast_signed(),
-        version,
-    ];
-    let added = transaction.query_row(&sql, row, key)?;
-    seal::seal(transaction, &added)?;
-    Ok(added)
-}
-
-/// Seals a row that was changed, if there is one.
-fn sealed<T: seal::SealedRow>(
-    transaction: &Transaction<'_>,
-    changed: Option<T>,
-) -> Result<Option<T>, StoreError> {
-    if let Some(row) = &changed {
-        seal::seal(transaction, row)?;
-    }
-    Ok(changed)
 }
 
 #[cfg(test)]

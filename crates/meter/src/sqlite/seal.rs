@@ -60,6 +60,17 @@ pub(super) fn seal<T: SealedRow>(transaction: &Transaction<'_>, row: &T) -> Resu
     Ok(())
 }
 
+/// Seals a row that was changed, if there is one.
+pub(super) fn again<T: SealedRow>(
+    transaction: &Transaction<'_>,
+    changed: Option<T>,
+) -> Result<Option<T>, StoreError> {
+    if let Some(row) = &changed {
+        seal(transaction, row)?;
+    }
+    Ok(changed)
+}
+
 /// Refuses to change a row that is damaged.
 pub(super) fn check<T: SealedRow>(
     transaction: &Transaction<'_>,

@@ -1,13 +1,59 @@
 //! `portolan account`: who may use the services, on which plan.
 
+use clap::Subcommand;
 use meter::{AccountView, NO_PLAN, Plans};
 use serde::Serialize;
 
-use super::AccountCommand;
 use super::output::{Output, table};
 use super::store::{Changed, Whereabouts, open, open_or_make};
 use crate::config::Config;
 use crate::failure::Failure;
+
+/// `portolan account …`.
+#[derive(Debug, Subcommand)]
+pub enum AccountCommand {
+    /// Add an account
+    #[command(
+        after_help = "Examples:\n  portolan account add lab\n  portolan account add shop --gateway-plan Pro --explorer-plan none\n\nA plan is one of `portolan plan list`, or \"none\" for no access."
+    )]
+    Add {
+        /// Its name: unique, 1 to 64 characters, not like an id
+        name: String,
+        /// Plan on the gateway
+        #[arg(long, value_name = "PLAN", default_value = "Free")]
+        gateway_plan: String,
+        /// Plan on the explorer
+        #[arg(long, value_name = "PLAN", default_value = "Free")]
+        explorer_plan: String,
+        /// Make a new store where neither a configuration nor a store is
+        #[arg(long)]
+        create_store: bool,
+    },
+    /// Change the plans of an account; in force within a second
+    #[command(after_help = "Example:\n  portolan account plan lab --gateway-plan Pro")]
+    Plan {
+        /// Name or id
+        account: String,
+        /// New plan on the gateway [default: unchanged]
+        #[arg(long, value_name = "PLAN", required_unless_present = "explorer_plan")]
+        gateway_plan: Option<String>,
+        /// New plan on the explorer [default: unchanged]
+        #[arg(long, value_name = "PLAN")]
+        explorer_plan: Option<String>,
+    },
+    /// Refuse all keys of an account with ACCOUNT_SUSPENDED; in force within a second
+    Suspend {
+        /// Name or id
+        account: String,
+    },
+    /// Serve a suspended account again
+    Resume {
+        /// Name or id
+        account: String,
+    },
+    /// List all accounts
+    List,
+}
 
 /// Carries out an account command on the store.
 pub(crate) fn run(

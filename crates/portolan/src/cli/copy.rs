@@ -3,15 +3,38 @@
 //! Leaves the copying, and the proof that it is right, to `meter`. Invariant: a password that the
 //! configuration has for its own PostgreSQL goes to no other.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Subcommand;
 use meter::{Admin, Clock, Copied, PostgresAddress, Storage};
 use serde::Serialize;
 
-use super::StoreCommand;
 use super::output::{Output, number};
 use crate::config::Config;
 use crate::failure::Failure;
+
+/// `portolan store …`.
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Copy accounts, keys and usage between a folder and a PostgreSQL, either way
+    #[command(
+        after_help = "Examples:\n  portolan store copy --from data --to postgres://portolan@db.example/portolan --password-file pw\n  portolan store copy --from postgres://portolan@db.example/portolan --to data2\n\nStop the servers of both first. The target must be empty. Every row is read again on both sides;\nthe exit code is 1 if they differ. What PostgreSQL asks for is taken from [store] where the\naddress is that of the configuration."
+    )]
+    Copy {
+        /// The store as it is: a folder, or postgres://user@host/database
+        #[arg(long, value_name = "STORE")]
+        from: String,
+        /// The store to be, empty: a folder, or postgres://user@host/database
+        #[arg(long, value_name = "STORE")]
+        to: String,
+        /// A file with the password of PostgreSQL
+        #[arg(long, value_name = "FILE")]
+        password_file: Option<PathBuf>,
+        /// A file with the authorities that its certificate may come from, PEM
+        #[arg(long, value_name = "FILE")]
+        ca: Option<PathBuf>,
+    },
+}
 
 /// What was copied, and where that was.
 #[derive(Serialize)]

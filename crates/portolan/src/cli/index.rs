@@ -16,22 +16,81 @@ mod ring_audit;
 mod stream;
 mod workplace;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::Subcommand;
 use index::utxo::Store;
 use index::{AtRest, ChainIndex, IndexError, Memory};
 use node::Pool;
 use serde::Serialize;
 
-use super::IndexCommand;
 use super::methods::known;
 use super::output::Output;
 use crate::config::{Config, Served};
 use crate::failure::Failure;
 use crate::log;
 use crate::serve::{control, index_dir, rebuilt, shut_down};
+
+/// `portolan index …`.
+#[derive(Debug, Subcommand)]
+pub enum IndexCommand {
+    /// Sizes and progress of an index, and what a rebuild would cost
+    #[command(after_help = "Example:\n  portolan index info btc\n\nIt may run beside a server.")]
+    Info {
+        /// The chain, such as btc
+        chain: String,
+    },
+    /// Hold every row of an index against every other, and its sums against the node's own
+    #[command(
+        after_help = "Example:\n  portolan index verify btc --json\n\nIt may run beside a server. The exit code is 1 if a fault was found, or if the node's\nown sums at the same block differ."
+    )]
+    Verify {
+        /// The chain, such as btc
+        chain: String,
+        /// Read every block from the node again, and hold the index against it
+        #[arg(long)]
+        blocks: bool,
+    },
+    /// Make a new index beside the old one, and put it in its place
+    #[command(
+        after_help = "Example:\n  portolan index rebuild btc\n\nA running server goes on with the old index, and takes the new one at its next start. What was\ninterrupted is gone on with by the same command."
+    )]
+    Rebuild {
+        /// The chain, such as btc
+        chain: String,
+    },
+    /// Copy an index into a new folder, with hard links where both are on one disk
+    #[command(after_help = "Example:\n  portolan index backup btc --to /backup/btc-2026-11-28")]
+    Backup {
+        /// The chain, such as btc
+        chain: String,
+        /// The new folder
+        #[arg(long, value_name = "DIR")]
+        to: PathBuf,
+    },
+    /// Send an index to standard output, while a server runs or not
+    #[command(
+        after_help = "Examples:\n  portolan index export btc | zstd > btc.tar.zst\n  portolan index export btc | ssh other sudo -u portolan portolan -c /etc/portolan/portolan.toml index import btc\n\nThe stream is a tar archive, whole at one block, with checksums."
+    )]
+    Export {
+        /// The chain, such as btc
+        chain: String,
+    },
+    /// Take an index from standard input, as `export` sends it
+    #[command(
+        after_help = "Example:\n  zstd -d < btc.tar.zst | portolan index import btc\n\nWhat is cut off, damaged, or of another chain, network or format is refused and leaves nothing\nbehind. It follows the node from the block that it was sent at."
+    )]
+    Import {
+        /// The chain, such as btc
+        chain: String,
+        /// Take the place of the index that is there; a running server takes the new one at its
+        /// next start
+        #[arg(long)]
+        replace: bool,
+    },
+}
 
 /// Carries the command out.
 pub(crate) fn run(

@@ -2,14 +2,92 @@
 
 use std::time::Duration;
 
+use clap::Subcommand;
 use jiff::Timestamp;
 use meter::{KeyOptions, KeyView, NewKeyView, Scopes, Utc};
 
 use super::output::{Output, number, table};
 use super::store::{Changed, Whereabouts, open};
-use super::{KeyCommand, time};
+use super::time;
 use crate::config::{Config, nearest};
 use crate::failure::Failure;
+
+/// `portolan key …`.
+#[derive(Debug, Subcommand)]
+pub enum KeyCommand {
+    /// Make a key and show it, this once
+    #[command(
+        after_help = "Examples:\n  portolan key add lab\n  portolan key add lab --label ci --daily-cap 10000 --expires 90d\n  portolan key add shop --chains btc,ltc --methods getblockcount,sendrawtransaction\n  portolan key add shop --networks 203.0.113.0/24 --origins https://shop.example\n\nOnly its SHA-256 is stored; a lost key cannot be shown again, but rotated."
+    )]
+    Add {
+        /// Name or id of the account
+        account: String,
+        /// A word to know it by
+        #[arg(long)]
+        label: Option<String>,
+        /// Units a UTC day on the gateway [default: no cap]
+        #[arg(long, value_name = "N")]
+        daily_cap: Option<u64>,
+        /// When it ends: 2027-01-31, 2027-01-31T12:00:00Z, or 90d from now [default: never]
+        #[arg(long, value_name = "TIME")]
+        expires: Option<String>,
+        /// The only chains it may use, with commas [default: those of the plan]
+        #[arg(long, value_delimiter = ',', value_name = "CHAIN")]
+        chains: Vec<String>,
+        /// The only methods it may call, with commas [default: those of the chain]
+        #[arg(long, value_delimiter = ',', value_name = "METHOD")]
+        methods: Vec<String>,
+        /// The only networks it may be used from, with commas [default: any]
+        #[arg(long, value_delimiter = ',', value_name = "CIDR")]
+        networks: Vec<ipnet::IpNet>,
+        /// The only web pages it may be used from, with commas [default: any]
+        #[arg(long, value_delimiter = ',', value_name = "ORIGIN")]
+        origins: Vec<String>,
+    },
+    /// Set or lift the daily cap of a key; in force within a second
+    #[command(
+        after_help = "Examples:\n  portolan key cap key_3 50000\n  portolan key cap key_3 none"
+    )]
+    Cap {
+        /// Id of the key
+        key_id: String,
+        /// Units a UTC day, or "none"
+        #[arg(value_name = "N|none", value_parser = cap)]
+        cap: self::Cap,
+    },
+    /// Refuse a key with KEY_REVOKED from now on; in force within a second
+    Revoke {
+        /// Id of the key
+        key_id: String,
+    },
+    /// Make a new key like this one, and end the old one after an overlap
+    #[command(
+        after_help = "Example:\n  portolan key rotate key_3 --overlap 24h\n\nLabel, cap and scopes are those of the old key. Both work during the overlap."
+    )]
+    Rotate {
+        /// Id of the key
+        key_id: String,
+        /// How long the old key works on, such as 24h, 7d, 0s
+        #[arg(long, value_name = "TIME", default_value = "24h")]
+        overlap: String,
+    },
+    /// List the keys of an account, without the keys themselves
+    List {
+        /// Name or id of the account
+        account: String,
+    },
+}
+
+/// A daily cap, or none.
+// An own name, because the parser would take a bare `Option` for a word that may be left out.
+pub type Cap = Option<u64>;
+
+fn cap(text: &str) -> Result<Cap, String> {
+    match text {
+        "none" => Ok(None),
+        units => units.parse().map(Some).map_err(|_| "expected a number or \"none\"".into()),
+    }
+}
 
 /// Carries out a key command on the store.
 pub(crate) fn run(

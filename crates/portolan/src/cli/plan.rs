@@ -1,11 +1,18 @@
 //! `portolan plan`: every plan with its numbers.
 
+use clap::Subcommand;
 use meter::Plan;
 
-use super::PlanCommand;
 use super::output::{Output, number, table};
 use crate::config::Config;
 use crate::failure::Failure;
+
+/// `portolan plan …`.
+#[derive(Debug, Subcommand)]
+pub enum PlanCommand {
+    /// List every plan with its numbers
+    List,
+}
 
 /// Prints the plans of the configuration; the store is not asked.
 pub(crate) fn run(config: &Config, command: &PlanCommand, output: Output) -> Result<(), Failure> {

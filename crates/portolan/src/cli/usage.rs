@@ -1,14 +1,26 @@
 //! `portolan usage`: what an account used.
 
+use clap::Args;
 use jiff::Timestamp;
 use meter::{HourView, ServiceUsage, UsageView};
 
 use super::key::utc;
 use super::output::{Output, number, table};
 use super::store::{Whereabouts, open};
-use super::{UsageArgs, time};
+use super::time;
 use crate::config::Config;
 use crate::failure::Failure;
+
+/// `portolan usage`.
+#[derive(Debug, Args)]
+pub struct UsageArgs {
+    /// Name or id of the account
+    pub account: String,
+    /// Show the hours from then on: 2026-11-01, 2026-11-01T12:00:00Z, or 24h ago
+    /// [default: the first of this month]
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+}
 
 /// Prints the units of an account, as its quotas count them.
 pub(crate) fn run(

@@ -113,7 +113,7 @@ fn operators_are_told_of_every_metric() {
 
 #[test]
 fn operators_are_told_of_every_command_of_an_index() {
-    let (told, source) = (text("docs/operate.md"), text("crates/portolan/src/cli.rs"));
+    let (told, source) = (text("docs/operate.md"), text("crates/portolan/src/cli/index.rs"));
     let (_, commands) = source.split_once("pub enum IndexCommand {").unwrap();
     let (commands, _) = commands.split_once("\n}\n").unwrap();
     let mut names =
