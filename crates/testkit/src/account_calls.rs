@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stub_accounts::AccountChain;
+use crate::account_chain::AccountChain;
 
 impl AccountChain {
     /// All of them as parameters of `eth_sendTransaction`, but those with blobs, which are not in a

@@ -5,7 +5,7 @@
 use chain::account::{Address, keccak256};
 use serde_json::{Value, json};
 
-use crate::stub_accounts::{AccountBlock, AccountChain};
+use crate::account_chain::{AccountBlock, AccountChain};
 
 /// `Transfer(address,address,uint256)`.
 const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";

@@ -5,7 +5,10 @@
 //! Invariant: whatever is started here ends with the value that stands for it, also when a test
 //! panics, and only by its own process id.
 
+#![warn(unreachable_pub)]
+
 mod account_calls;
+mod account_chain;
 mod account_forge;
 mod anvil;
 mod call;
@@ -28,6 +31,7 @@ mod stub;
 mod stub_accounts;
 mod zebrad;
 
+pub use account_chain::{AccountBlock, AccountChain};
 pub use anvil::Anvil;
 pub use call::{CallError, call};
 pub use chaos::{Chaos, Mischief};
@@ -44,5 +48,5 @@ pub use process::{Process, StartError, cpu_micros, rss_bytes};
 pub use recording::{Recording, expected};
 pub use redis::Redis;
 pub use stub::{Misfit, StubNode, StubOptions};
-pub use stub_accounts::{AccountBlock, AccountChain, Distortion, StubAccounts};
+pub use stub_accounts::{Distortion, StubAccounts};
 pub use zebrad::Zebrad;
