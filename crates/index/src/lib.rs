@@ -37,4 +37,5 @@ pub use identity::Identity;
 pub use row_difference::RowDifference;
 pub use standing::{FirstLoad, Standing};
 pub use stopped::Stopped;
+pub use store::Store;
 pub use sync::SyncOptions;
