@@ -7,13 +7,9 @@
 
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use bench_gateway::{Failure, answer, call};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
-
-const CALL: &str = r#"{"jsonrpc":"1.0","id":1,"method":"getblockcount","params":[]}"#;
-const ANSWER: &[u8] = br#"{"result":1,"error":null,"id":1}"#;
 
 /// What one connection saw.
 #[derive(Default)]
@@ -21,32 +17,6 @@ struct Seen {
     right: u64,
     wrong: u64,
     micros: Vec<u32>,
-}
-
-/// Reads one answer and tells whether it is status 200 with the expected body.
-async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<bool, Failure> {
-    buffer.clear();
-    let (mut body_at, mut length) = (0, 0);
-    loop {
-        if stream.read_buf(buffer).await? == 0 {
-            return Err("the server closed the connection".into());
-        }
-        if body_at == 0 {
-            let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") else {
-                continue;
-            };
-            body_at = end + 4;
-            let head = std::str::from_utf8(&buffer[..end])?.to_ascii_lowercase();
-            let (_, rest) =
-                head.split_once("content-length: ").ok_or("an answer without a length")?;
-            length = rest.split("\r\n").next().unwrap_or_default().parse()?;
-        }
-        if buffer.len() >= body_at + length {
-            return Ok(
-                buffer.starts_with(b"HTTP/1.1 200") && buffer[body_at..].trim_ascii_end() == ANSWER
-            );
-        }
-    }
 }
 
 async fn client(
@@ -90,10 +60,7 @@ async fn main() -> Result<(), Failure> {
     let (seconds, connections): (f64, u32) = (seconds.parse()?, connections.parse()?);
     let chain = rate.get(1).map_or("btc", String::as_str);
     let rate: Option<f64> = rate.first().map(|rate| rate.parse()).transpose()?;
-    let call = format!(
-        "POST /v1/rpc/{chain} HTTP/1.1\r\nHost: bench\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{CALL}",
-        CALL.len()
-    );
+    let call = call(chain, key);
     let start = Instant::now();
     let end = start + Duration::from_secs_f64(seconds);
     let every = rate.map(|rate| Duration::from_secs_f64(f64::from(connections) / rate));
