@@ -81,7 +81,7 @@ impl Node {
         let mut connection = self.connections.one(started).await?;
         loop {
             let generation = attempt.write(&mut connection);
-            match connection.exchange(attempt.deadline).await {
+            match connection.exchange(started, attempt.deadline).await {
                 Ok(head) if head.status == StatusCode::UNAUTHORIZED => {
                     connection = attempt.refused(connection, head, generation).await?;
                 }

@@ -4,7 +4,7 @@
 //! head, and takes the body piece by piece out of the buffer that it came in. What a dropped request
 //! leaves is closed at once. Keeping connections is left to `connections`. Invariants: a connection
 //! with an unfinished exchange is never used again; no request is written over bytes that the node
-//! sent before it.
+//! sent before it, as far as the runtime knew of it, or the connection was unused for 5 ms.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -34,6 +34,9 @@ use crate::{Cause, NodeError, Sent};
 const READ_BUFFER: usize = 32 << 10;
 /// What is read at once of an answer whose length is not known to be large, in bytes.
 const SMALL_BUFFER: usize = 8 << 10;
+/// Of a connection that was used so short a time ago, what the runtime was told is enough to call it
+/// silent: it looks for news every 61 polls of a task, so that of less than a millisecond can be missed.
+const JUST_NOW: Duration = Duration::from_millis(5);
 /// First bytes of an alert and of a handshake (RFC 8446, section 5.1). No HTTP begins with these.
 const TLS_RECORDS: [u8; 2] = [0x15, 0x16];
 
@@ -140,12 +143,16 @@ impl Connection {
     }
 
     /// Sends the request that was made ready and waits for the head of its answer until `deadline`.
-    pub(crate) async fn exchange(&mut self, deadline: Instant) -> Result<AnswerHead, NodeError> {
+    pub(crate) async fn exchange(
+        &mut self,
+        now: Instant,
+        deadline: Instant,
+    ) -> Result<AnswerHead, NodeError> {
         let before = self.read;
         (self.passed_over, self.looked_at) = (0, 0);
         // A new connection may get a session ticket of TLS at any time.
         let may_speak = !self.used && matches!(self.socket, Socket::Tls(_));
-        let outcome = match may_speak || self.is_silent() {
+        let outcome = match may_speak || self.is_silent(now) {
             true => {
                 self.alarm.as_mut().reset(deadline.into());
                 poll_fn(|cx| self.poll_head(cx)).await
@@ -299,8 +306,9 @@ impl Connection {
 
     /// Whether the node has neither hung up nor sent anything since the last answer, as far as can
     /// be known: what TLS took in already counts, and what only the socket holds.
-    fn is_silent(&mut self) -> bool {
-        self.socket.is_drained() && self.socket.is_silent()
+    fn is_silent(&mut self, now: Instant) -> bool {
+        let was_used_just_now = now.saturating_duration_since(self.idle_since) < JUST_NOW;
+        self.socket.is_drained() && self.socket.is_silent(was_used_just_now)
     }
 
     /// Writes what the socket takes of the request. A node that closes its side may have answered

@@ -154,6 +154,28 @@ async fn unasked_bytes_on_an_idle_connection_close_it() {
 }
 
 #[tokio::test]
+async fn unasked_bytes_just_behind_an_answer_close_their_connection() {
+    let server = Scripted::start(|mut peer| async move {
+        while peer.hear().await.is_some() {
+            peer.say(ok("1")).await;
+            tokio::task::yield_now().await;
+            peer.say(ok("666")).await;
+        }
+    })
+    .await;
+    let (_pool, node) = lone(&server);
+    for _ in 0..100 {
+        let answer = send(&node).await.unwrap();
+        assert!(!answer.reused_connection);
+        assert_eq!(answer.body.collect(10).await.unwrap(), "1");
+        // As often as it takes until the runtime has looked for news.
+        for _ in 0..4 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn death_of_a_used_connection_says_so() {
     let server = Scripted::start(|mut peer| async move {
         peer.hear().await;
