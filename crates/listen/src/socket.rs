@@ -28,6 +28,10 @@ const LINGER: Duration = Duration::from_secs(1);
 /// How much is read from a closed connection. A client that sends more gets a reset.
 const LINGER_BYTES: usize = 4 << 20;
 
+/// Heads and bodies that are together no longer than this are written as one piece: the copy is cheaper
+/// than what the kernel does about a list.
+const ONE_PIECE: usize = 1024;
+
 /// A socket between a client and hyper.
 pub(crate) struct Socket<I: Reset, S> {
     inner: I,
@@ -101,6 +105,25 @@ impl<I: AsyncRead + AsyncWrite + Reset + Unpin, S: Serve> Socket<I, S> {
         let instead_of = replacement.instead_of;
         self.replacement = None;
         Some(Poll::Ready(Ok(instead_of)))
+    }
+
+    /// Writes what is small as one piece.
+    fn poll_write_all(
+        &mut self,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let inner = Pin::new(&mut self.inner);
+        let mut piece = [0; ONE_PIECE];
+        let mut length = 0;
+        for buf in bufs {
+            match piece.get_mut(length..length + buf.len()) {
+                Some(place) => place.copy_from_slice(buf),
+                None => return inner.poll_write_vectored(cx, bufs),
+            }
+            length += buf.len();
+        }
+        inner.poll_write(cx, &piece[..length])
     }
 
     fn noted(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -185,7 +208,7 @@ impl<I: AsyncRead + AsyncWrite + Reset + Unpin, S: Serve> AsyncWrite for Socket<
         }
         let written = match self.poll_replacement(cx) {
             Some(written) => written,
-            None => Pin::new(&mut self.inner).poll_write_vectored(cx, bufs),
+            None => self.poll_write_all(cx, bufs),
         };
         self.noted(written)
     }
