@@ -4,6 +4,8 @@
 //! Leaves the order of what comes before to `rpc`. Invariant: nothing is forwarded that was not
 //! admitted, and what was forwarded in vain gives its units back (decision B7).
 
+use std::pin::Pin;
+
 use bytes::Bytes;
 use http::HeaderMap;
 use listen::{RequestBody, Visit};
@@ -43,14 +45,14 @@ impl<'a> Handler<'a> {
     pub(crate) async fn take_in(
         &self,
         headers: &HeaderMap,
-        mut body: RequestBody,
+        body: &mut RequestBody,
     ) -> Result<(Bytes, Box<Hold>), Refused> {
         let (load, settings) = (self.gateway.load(), &self.state.settings);
         let mut place = self.gateway.meter().enter(&self.caller)?;
         if place.in_flight() as usize > settings.account_in_flight() {
             return Err(Reason::GatewayBusy.into());
         }
-        intake::announced(headers, &mut body, settings).await?;
+        intake::announced(headers, body, settings).await?;
         // Before a byte of it is read: who has no token left makes no work.
         if intake::is_compressed(headers) {
             self.gateway.meter().prepay(&self.caller, &mut place).await?;
@@ -58,12 +60,12 @@ impl<'a> Handler<'a> {
         let buffered = load.buffer(self.caller.account_id(), settings);
         let posted = match intake::read(headers, body, settings, &buffered).await {
             Ok(posted) => posted,
-            Err(refusal) => return Err(self.refuse_body(refusal, place).await),
+            Err(refusal) => return Err(Box::pin(self.refuse_body(refusal, place)).await),
         };
         let account = self.caller.account_id();
         let (text, buffered) = match posted.text(settings, load, account, buffered).await {
             Ok(read) => read,
-            Err(refusal) => return Err(self.refuse_body(refusal, place).await),
+            Err(refusal) => return Err(Box::pin(self.refuse_body(refusal, place)).await),
         };
         // Only now: bodies that trickle in must not take the places of other accounts' calls.
         let in_flight = self.gateway.enter(self.state)?;
@@ -80,12 +82,12 @@ impl<'a> Handler<'a> {
     /// Deals with a single call.
     pub(crate) async fn one(
         &self,
-        envelope: Envelope<'_>,
+        envelope: &Envelope<'_>,
         mut hold: Box<Hold>,
         visit: &mut Visit,
     ) -> Result<Answered, Refused> {
         let echo = Echo { jsonrpc: envelope.jsonrpc, id: envelope.id };
-        let call = match self.check(envelope) {
+        let call = match self.check(*envelope) {
             Ok(call) => call,
             Err(refusal) => return Err(self.charge(refusal, echo, hold).await),
         };
@@ -289,34 +291,34 @@ impl<'a> Handler<'a> {
         self.gateway.metrics().call(self.service.chain, own.map(|method| method.index));
     }
 
-    /// Charges a request that has its place.
-    async fn permit(
+    /// Charges a request, which has its place mostly.
+    fn permit(
         &self,
         place: Option<AccountInFlight>,
         tokens: u32,
         units: u32,
-    ) -> Result<Permit, Denial> {
+    ) -> impl Future<Output = Result<Permit, Denial>> {
         let (meter, chain) = (self.gateway.meter(), self.service.chain);
-        match place {
-            Some(place) => meter.admit_in(&self.caller, place, chain, tokens, units).await,
-            None => meter.admit(&self.caller, chain, tokens, units).await,
-        }
+        meter.admit_in(&self.caller, place, chain, tokens, units)
     }
 
-    /// A refusal that takes a token, unless the meter refuses first (decision B7).
-    pub(crate) async fn charge(
+    /// A refusal that takes a token, unless the meter refuses first (decision B7). Boxed, since few calls
+    /// are refused.
+    pub(crate) fn charge(
         &self,
         refusal: Refusal,
         echo: Echo<'_>,
         mut hold: Box<Hold>,
-    ) -> Refused {
-        match self.permit(hold.place.take(), 1, 0).await {
-            Err(denial) => Refused::saying(denial.into(), echo),
-            Ok(permit) => {
-                hold.permit = Some(permit);
-                Refused { hold, ..Refused::saying(refusal, echo) }
+    ) -> Pin<Box<impl Future<Output = Refused>>> {
+        Box::pin(async move {
+            match self.permit(hold.place.take(), 1, 0).await {
+                Err(denial) => Refused::saying(denial.into(), echo),
+                Ok(permit) => {
+                    hold.permit = Some(permit);
+                    Refused { hold, ..Refused::saying(refusal, echo) }
+                }
             }
-        }
+        })
     }
 
     /// A refusal for a body that was not taken in: what is too large or came at a busy time is

@@ -4,7 +4,7 @@
 //! instead of a broken connection (decision G15). Leaves to `coding` what compression is.
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub(crate) async fn announced(
     }
     // A client that waits for 100-continue has sent nothing yet that could be dropped.
     if !headers.contains_key(EXPECT) {
-        drop_rest(body).await;
+        Box::pin(drop_rest(body)).await;
     }
     Err(Reason::RequestTooLarge.into())
 }
@@ -60,12 +60,12 @@ pub(crate) async fn announced(
 /// compressed in an unknown way.
 pub(crate) async fn read(
     headers: &HeaderMap,
-    mut body: RequestBody,
+    body: &mut RequestBody,
     settings: &Settings,
     buffered: &Buffered,
 ) -> Result<Posted, Refusal> {
     let coding = Coding::of(headers)?;
-    let reading = collect(&mut body, settings, buffered);
+    let reading = pin!(collect(body, settings, buffered));
     let (raw, claimed) = within(settings.body_timeout, reading).await.ok_or_else(|| {
         Refusal::saying(Reason::Unreadable, "the request body did not arrive in time")
     })??;
@@ -74,8 +74,8 @@ pub(crate) async fn read(
 
 /// What comes of `reading` within a time. A timer is made only for what is not there at the second
 /// look: nearly every body comes with its head.
-async fn within<F: Future>(time: Duration, reading: F) -> Option<F::Output> {
-    let (mut reading, mut looked) = (pin!(reading), false);
+async fn within<F: Future>(time: Duration, mut reading: Pin<&mut F>) -> Option<F::Output> {
+    let mut looked = false;
     let soon = poll_fn(|context| match reading.as_mut().poll(context) {
         Poll::Ready(read) => Poll::Ready(Some(read)),
         Poll::Pending if looked => Poll::Ready(None),
@@ -85,10 +85,10 @@ async fn within<F: Future>(time: Duration, reading: F) -> Option<F::Output> {
             Poll::Pending
         }
     });
-    match soon.await {
-        Some(read) => Some(read),
-        None => tokio::time::timeout(time, reading).await.ok(),
+    if let Some(read) = soon.await {
+        return Some(read);
     }
+    Box::pin(tokio::time::timeout(time, reading)).await.ok()
 }
 
 /// Is it work to find out what the body says?
@@ -111,7 +111,7 @@ impl Posted {
     ) -> Result<(Bytes, Buffered), Refusal> {
         let (text, buffered) = match self.coding {
             Coding::Plain => (self.raw, buffered),
-            _ => self.decoded(settings, load, account, buffered).await?,
+            _ => Box::pin(self.decoded(settings, load, account, buffered)).await?,
         };
         if simdutf8::basic::from_utf8(&text).is_err() {
             return Err(Refusal::saying(Reason::Unreadable, "the body is not UTF-8"));
@@ -156,7 +156,7 @@ async fn collect(
         let Ok(data) = frame.into_data() else { continue };
         let len = whole.len() + data.len();
         if len > settings.max_request_bytes {
-            drop_rest(body).await;
+            Box::pin(drop_rest(body)).await;
             return Err(Reason::RequestTooLarge.into());
         }
         if len > UNCOUNTED_BYTES {

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::header::ORIGIN;
 use http::request::Parts;
 use http::{Request, Response};
 use listen::{Cors, RequestBody, Visit};
@@ -55,24 +56,29 @@ async fn walk(
     gateway: &Gateway,
     state: &State,
     parts: &Parts,
-    body: RequestBody,
+    mut body: RequestBody,
     peer: IpAddr,
     visit: &mut Visit,
 ) -> Result<Answered, Refused> {
     let route = Route::of(parts.uri.path())?;
     only_post(&parts.method)?;
     gateway.serving()?;
-    let client = state.settings.clients.address(&parts.headers, peer);
-    let origin = parts.headers.get(http::header::ORIGIN).and_then(|value| value.to_str().ok());
-    let presented = meter::presented_key(&parts.headers, route.key);
-    let caller = gateway.meter().caller(presented, Service::Gateway, client, origin).await?;
-    visit.called_by(caller.account_id(), caller.key_id());
-    let service = state.chains.find(route.chain).ok_or_else(|| no_chain(state, route.chain))?;
-    visit.chain = Some(metrics::label(service.chain));
-    caller.may_use(service.chain)?;
-    let handler = Handler { gateway, state, service, caller };
-    let (text, hold) = handler.take_in(&parts.headers, body).await?;
-    match envelope::read(&text, handler.caller.plan().batch_size as usize) {
+    // In a block, so that nothing of it but the handler is kept while the rest waits.
+    let handler = {
+        let client = state.settings.clients.address(&parts.headers, peer);
+        let origin = parts.headers.get(ORIGIN).and_then(|value| value.to_str().ok());
+        let presented = meter::presented_key(&parts.headers, route.key);
+        let caller = gateway.meter().caller(presented, Service::Gateway, client, origin).await?;
+        visit.called_by(caller.account_id(), caller.key_id());
+        let service = state.chains.find(route.chain).ok_or_else(|| no_chain(state, route.chain))?;
+        visit.chain = Some(metrics::label(service.chain));
+        caller.may_use(service.chain)?;
+        Handler { gateway, state, service, caller }
+    };
+    let (text, hold) = handler.take_in(&parts.headers, &mut body).await?;
+    // Looked at where it lies: what is moved is kept twice.
+    let posted = envelope::read(&text, handler.caller.plan().batch_size as usize);
+    match &posted {
         Err(_) => Err(handler.charge(Reason::Unreadable.into(), Echo::default(), hold).await),
         Ok(Posted::Neither) => {
             Err(handler.charge(Reason::InvalidRequest.into(), Echo::default(), hold).await)
@@ -83,7 +89,7 @@ async fn walk(
         }
         // Boxed, so that the future of the common single call stays small.
         Ok(Posted::Batch { elements, count }) => {
-            Box::pin(handler.batch(&elements, count, hold, visit)).await
+            Box::pin(handler.batch(elements, *count, hold, visit)).await
         }
     }
 }
@@ -129,4 +135,24 @@ fn preflight(visit: &Visit) -> Response<Body> {
     Cors::answer_preflight(response.headers_mut(), "POST");
     visit.id.stamp(response.headers_mut());
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Walk<'a, F> =
+        fn(&'a Gateway, &'a State, &'a Parts, RequestBody, IpAddr, &'a mut Visit) -> F;
+
+    fn layout<'a, F: Future>(_: Walk<'a, F>) -> (usize, usize) {
+        (size_of::<F>(), align_of::<F>())
+    }
+
+    /// It is made and moved with every call, and the allocator is quick up to 1024 bytes. What waits long,
+    /// or seldom, is boxed where it waits.
+    #[test]
+    fn the_way_of_a_call_is_small_and_lies_anywhere() {
+        let (size, align) = layout(walk);
+        assert!(size <= 1024 && align <= 16, "{size} bytes, aligned to {align}");
+    }
 }

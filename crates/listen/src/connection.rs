@@ -156,7 +156,7 @@ async fn answer<S: Serve>(
     let lives_on = match answering.watch().take_unread() {
         Some(unread) => {
             let proxy = shared.service.is_proxy(peer);
-            unread.finish(answering.watch(), waits, proxy).await
+            Box::pin(unread.finish(answering.watch(), waits, proxy)).await
         }
         None => true,
     };

@@ -200,7 +200,7 @@ impl Ledger {
     fn lock(&self) -> io::Result<()> {
         if self.lock.get().is_none() {
             let lock = self.folder.lock(self.service).map_err(io::Error::other)?;
-            // The places are held, so nobody else has set it.
+            // The slots are held, so nobody else has set it.
             let _ = self.lock.set(lock);
         }
         Ok(())

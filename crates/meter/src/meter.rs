@@ -148,12 +148,12 @@ impl Meter {
         let ledger = self.engine.ledger(service).ok_or_else(Denial::store_unavailable)?;
         let utc = self.engine.clock.utc();
         if !self.engine.is_current(ledger, utc.day()) {
-            self.catch_up(ledger, utc.day()).await?;
+            Box::pin(self.catch_up(ledger, utc.day())).await?;
         }
         let digest = digest_of(presented).ok_or_else(|| self.invalid(client))?;
         let key = match self.engine.table.find(&digest) {
             Some(key) => key,
-            None => self.look_up(&digest, client).await?,
+            None => Box::pin(self.look_up(&digest, client)).await?,
         };
         Caller::of(key, service, client, origin, utc, &self.nothing)
     }

@@ -62,7 +62,7 @@ fn check(rig: &Rig) {
         let caller = at_once(rig.meter().caller(Some(&rig.key), GATEWAY, HOME, None)).unwrap();
         let mut place = rig.meter().enter(&caller).unwrap();
         at_once(rig.meter().prepay(&caller, &mut place)).unwrap();
-        at_once(rig.meter().admit_in(&caller, place, btc(), 2, 2)).unwrap().refund(1);
+        at_once(rig.meter().admit_in(&caller, Some(place), btc(), 2, 2)).unwrap().refund(1);
         at_once(rig.meter().admit(&caller, btc(), 1, 1)).unwrap();
     };
     // The first makes the slot of the row, and what threads remember.

@@ -54,7 +54,7 @@ impl Query {
 /// What an attempt went through so far.
 struct Attempt<'a> {
     node: &'a Node,
-    query: Query,
+    query: &'a Query,
     started: Instant,
     deadline: Instant,
     challenges: u32,
@@ -66,7 +66,7 @@ impl Node {
     pub(crate) async fn attempt(
         &self,
         lease: Lease,
-        query: Query,
+        query: &Query,
         first_byte: std::time::Duration,
     ) -> Result<Answer, NodeError> {
         let started = Instant::now();
@@ -83,11 +83,12 @@ impl Node {
             let generation = attempt.write(&mut connection);
             match connection.exchange(started, attempt.deadline).await {
                 Ok(head) if head.status == StatusCode::UNAUTHORIZED => {
-                    connection = attempt.refused(connection, head, generation).await?;
+                    let refused = attempt.refused(connection, head, generation);
+                    connection = Box::pin(refused).await?;
                 }
                 // A path that is got may be closed to us while calls are open.
                 Ok(head) if head.status == StatusCode::FORBIDDEN && attempt.query.has_body() => {
-                    return Err(attempt.forbidden(connection, head).await);
+                    return Err(Box::pin(attempt.forbidden(connection, head)).await);
                 }
                 Ok(head) => return attempt.answered(connection, head, lease),
                 // Closed by the node while it was idle, before we wrote a byte.
@@ -111,7 +112,7 @@ impl Attempt<'_> {
     fn write(&self, connection: &mut Connection) -> u64 {
         let generation = self.node.credentials.generation();
         let presented = self.node.credentials.presented();
-        let query = &self.query;
+        let query = self.query;
         let session = connection.digest.as_mut().zip(presented.digest.as_ref());
         let path = query.path.path();
         let digest = session.map(|(it, login)| it.authorize(login, query.verb.as_str(), path));

@@ -200,7 +200,7 @@ impl Node {
         let limit = self.probe_limit;
         let asking = async {
             let lease = self.lease(0, Weight::Internal).await?;
-            let answer = self.attempt(lease, query, limit).await?;
+            let answer = self.attempt(lease, &query, limit).await?;
             let whole = answer.body.collect(PROBE_BYTES).await?;
             Ok((answer.status, whole))
         };

@@ -81,7 +81,7 @@ impl Connections {
         match self.unused_of(Handle::current().id(), now) {
             Some(connection) => Ok(connection),
             None => match self.room(now) {
-                Ok(one_more) => self.connect(one_more).await,
+                Ok(one_more) => Box::pin(self.connect(one_more)).await,
                 Err(unused) => Ok(unused),
             },
         }

@@ -176,7 +176,10 @@ impl Gate {
             (id, admission)
         };
         let mut waiting = Waiting { gate: self, id, account, weight, admission, taken: false };
-        match tokio::time::timeout(self.queue_wait, &mut waiting.admission).await {
+        // Boxed, here and below in this crate, where few calls wait: the future of a call is made and
+        // moved with each of them.
+        let admission = tokio::time::timeout(self.queue_wait, &mut waiting.admission);
+        match Box::pin(admission).await {
             Ok(Ok(())) => {
                 waiting.taken = true;
                 Ok(self.lease(account, weight))

@@ -35,7 +35,7 @@ impl Node {
         ids: Ids,
     ) -> Result<Answer, NodeError> {
         let query = Query::post(self.path(route)?, body, ids);
-        let outcome = self.attempt(lease, query, self.first_byte).await;
+        let outcome = self.attempt(lease, &query, self.first_byte).await;
         if outcome.as_ref().is_err_and(NodeError::blames_node) {
             self.health.call_failed();
         }
@@ -55,7 +55,7 @@ impl Node {
     ) -> Result<(StatusCode, Bytes), CallError> {
         let query = Query::get(self.path(Route::Path(path))?);
         let lease = self.lease(0, weight).await?;
-        let answer = match self.attempt(lease, query, self.first_byte).await {
+        let answer = match self.attempt(lease, &query, self.first_byte).await {
             Ok(answer) => answer,
             Err(error) => {
                 // A closed path says nothing about calls.

@@ -25,14 +25,14 @@ impl Meter {
     /// first asked. Where a store lends units it is so as long as there are some at hand; else it waits
     /// for more, a second at most. Where buckets are shared it waits for those, 50 ms at most.
     #[inline]
-    pub async fn admit(
+    pub fn admit(
         &self,
         caller: &Caller,
         chain: &'static Chain,
         tokens: u32,
         units: u32,
-    ) -> Result<Permit, Denial> {
-        self.charge(caller, None, Asked { chain: Some(chain), tokens, units }).await
+    ) -> impl Future<Output = Result<Permit, Denial>> {
+        self.admit_in(caller, None, chain, tokens, units)
     }
 
     /// Takes a place in flight for a request whose body is still to be read.
@@ -47,34 +47,34 @@ impl Meter {
         let (now, rate) = (self.engine.clock.now(), ledger.rate(caller.plan().requests_per_second));
         let Some(connector) = &self.engine.connector else { return place.prepay(now, rate.share) };
         if place.paid().is_none() {
-            let level = connector.buckets.pay(place, now, 1, rate).await?;
+            let level = Box::pin(connector.buckets.pay(place, now, 1, rate)).await?;
             place.prepaid_one(level);
         }
         Ok(())
     }
 
-    /// As [`Meter::admit`], for a request that has its place.
+    /// As [`Meter::admit`], for a request that may have its place.
     #[inline]
-    pub async fn admit_in(
+    pub fn admit_in(
         &self,
         caller: &Caller,
-        place: AccountInFlight,
+        place: Option<AccountInFlight>,
         chain: &'static Chain,
         tokens: u32,
         units: u32,
-    ) -> Result<Permit, Denial> {
-        self.charge(caller, Some(place), Asked { chain: Some(chain), tokens, units }).await
+    ) -> impl Future<Output = Result<Permit, Denial>> {
+        self.charge(caller, place, Asked { chain: Some(chain), tokens, units })
     }
 
     /// The same as [`Meter::admit`] for a request that names a chain which is not served; in the usage it stands
     /// under `-`.
-    pub async fn admit_elsewhere(
+    pub fn admit_elsewhere(
         &self,
         caller: &Caller,
         tokens: u32,
         units: u32,
-    ) -> Result<Permit, Denial> {
-        self.charge(caller, None, Asked { chain: None, tokens, units }).await
+    ) -> impl Future<Output = Result<Permit, Denial>> {
+        self.charge(caller, None, Asked { chain: None, tokens, units })
     }
 
     #[inline]
@@ -85,12 +85,11 @@ impl Meter {
         asked: Asked,
     ) -> Result<Permit, Denial> {
         let ledger = self.engine.ledger(caller.service).ok_or_else(Denial::store_unavailable)?;
-        match self.attempt(ledger, caller, &mut place, asked).await {
-            Err(denial) if denial.is_quota() && ledger.lessee.is_some() => {
-                Box::pin(self.borrow(ledger, caller, place, asked, denial)).await
-            }
-            charged => charged,
-        }
+        let denial = match self.attempt(ledger, caller, &mut place, asked).await {
+            Err(denial) if denial.is_quota() && ledger.lessee.is_some() => denial,
+            charged => return charged,
+        };
+        Box::pin(self.borrow(ledger, caller, place, asked, denial)).await
     }
 
     /// Charges a request out of what is at hand; waits for shared buckets alone, where there are such.
