@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::header::ORIGIN;
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use index::ChainIndex;
@@ -80,7 +81,7 @@ pub(crate) async fn handle(
         }
     };
     visit.id.stamp(response.headers_mut());
-    state.settings.clients.cors.expose(&parts.headers, response.headers_mut());
+    state.settings.clients.cors.expose(parts.headers.get(ORIGIN), response.headers_mut());
     if let (1.., Some(endpoint)) = (visit.units, visit.route) {
         explorer.metrics().request(visit.chain, endpoint);
     }

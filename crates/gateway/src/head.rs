@@ -11,6 +11,9 @@ use crate::metrics::Recalled;
 const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
+/// Room of a map, in lines, beyond which it is not used again: it would stay with its connection.
+const MOST_KEPT: usize = 32;
+
 /// A refusal with status 200, and what is left of the allowance where the call was admitted.
 pub(crate) fn refused_with_ok(
     id: RequestId,
@@ -24,22 +27,28 @@ pub(crate) fn refused_with_ok(
     response
 }
 
-/// An answer with status 200, what is left of the allowance, and how it came if not from a node.
+/// An answer with status 200, what is left of the allowance, and how it came if not from a node. What
+/// stands in `headers` goes.
 pub(crate) fn answered(
+    mut headers: HeaderMap,
     id: RequestId,
     remains: &Remains,
     recalled: Option<Recalled>,
     body: Body,
 ) -> Response<Body> {
     let mut response = Response::new(body);
-    let headers = response.headers_mut();
+    match headers.capacity() > MOST_KEPT {
+        true => headers = HeaderMap::new(),
+        false => headers.clear(),
+    }
     headers.reserve(12);
     headers.insert(CONTENT_TYPE, JSON);
-    remains.show(headers);
-    id.stamp(headers);
+    remains.show(&mut headers);
+    id.stamp(&mut headers);
     if let Some(how) = recalled {
         headers.insert(X_CACHE, HeaderValue::from_static(how.word()));
     }
+    *response.headers_mut() = headers;
     response
 }
 

@@ -28,7 +28,8 @@ pub(crate) async fn handle(
 ) -> Response<Body> {
     let mut visit = Visit::begin("gateway");
     visit.route = Some(metrics::RPC);
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    let origin = parts.headers.get(ORIGIN).cloned();
     let state = gateway.state();
     let preflight_here =
         Route::of(parts.uri.path()).is_ok() && Cors::is_preflight(&parts.method, &parts.headers);
@@ -39,12 +40,14 @@ pub(crate) async fn handle(
         let walk = Box::pin(walk(gateway, &state, &parts, body, peer, &mut visit));
         match walk.await {
             Ok(Answered { body, remains, recalled }) => {
-                head::answered(visit.id, &remains, recalled, body)
+                // The map of the request serves for the answer: it is as large.
+                let headers = std::mem::take(&mut parts.headers);
+                head::answered(headers, visit.id, &remains, recalled, body)
             }
             Err(refused) => refuse(gateway, &state, &mut visit, refused, &parts),
         }
     };
-    state.settings.clients.cors.expose(&parts.headers, response.headers_mut());
+    state.settings.clients.cors.expose(origin.as_ref(), response.headers_mut());
     response.body_mut().is_of(visit.id);
     visit.units = response.body().units();
     visit.end(gateway.metrics().counters(), response.status());

@@ -36,21 +36,21 @@ impl Cors {
 
     /// The value of `Access-Control-Allow-Origin` for a request, if it came from a page that may
     /// ask.
-    fn allowed_origin(&self, headers: &HeaderMap) -> Option<HeaderValue> {
-        let origin = headers.get(ORIGIN)?;
+    fn allowed_origin(&self, origin: Option<&HeaderValue>) -> Option<HeaderValue> {
+        let origin = origin?;
         match self {
             Cors::Any => Some(HeaderValue::from_static("*")),
             Cors::Only(list) => list.contains(origin).then(|| origin.clone()),
         }
     }
 
-    /// Lets the page that asked read an answer, if it may; where that differs from page to page,
-    /// every answer says so, for caches.
-    pub fn expose(&self, asked: &HeaderMap, headers: &mut HeaderMap) {
+    /// Lets the page that asked, if it was one, read an answer, if it may; where that differs from page to
+    /// page, every answer says so, for caches.
+    pub fn expose(&self, origin: Option<&HeaderValue>, headers: &mut HeaderMap) {
         if matches!(self, Cors::Only(_)) {
             headers.append(VARY, HeaderValue::from_static("Origin"));
         }
-        if let Some(origin) = self.allowed_origin(asked) {
+        if let Some(origin) = self.allowed_origin(origin) {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
             headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
         }
