@@ -67,14 +67,21 @@ impl Folder {
         }
         // Who holds it is said to people alone; a full disk keeps nobody from it.
         let _ = file.set_len(0).and_then(|()| write!(file, "process {}", std::process::id()));
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
     }
 }
 
 /// A service is held while this lives.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing is not enough: a process that is being started holds a copy until it runs.
+        let _ = self.file.unlock();
+    }
 }
 
 /// Opens a file for reading and writing, made if it is not there, never cut.

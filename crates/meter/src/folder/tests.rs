@@ -13,6 +13,8 @@ fn a_service_is_held_once_and_the_error_names_the_holder() {
     assert!(error.contains("gateway is already served"), "{error}");
     assert!(error.contains(&format!("process {}", std::process::id())), "{error}");
     let other = folder.lock(Service::Explorer).unwrap();
+    // As a child has it between its start and its program.
+    let _copy = lock.file.try_clone().unwrap();
     drop(lock);
     drop(folder.lock(Service::Gateway).unwrap());
     drop(other);
