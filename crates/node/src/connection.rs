@@ -4,7 +4,8 @@
 //! head, and takes the body piece by piece out of the buffer that it came in. What a dropped request
 //! leaves is closed at once. Keeping connections is left to `connections`. Invariants: a connection
 //! with an unfinished exchange is never used again; no request is written over bytes that the node
-//! sent before it, as far as the runtime knew of it, or the connection was unused for 5 ms.
+//! sent before it: it is looked for, or, where a node is known to say nothing unasked, the runtime knew of
+//! nothing less than a millisecond ago.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -37,6 +38,11 @@ const SMALL_BUFFER: usize = 8 << 10;
 /// Of a connection that was used so short a time ago, what the runtime was told is enough to call it
 /// silent: it looks for news every 61 polls of a task, so that of less than a millisecond can be missed.
 const JUST_NOW: Duration = Duration::from_millis(5);
+/// But only once it had so many answers with nothing behind them: a node that hangs up or speaks
+/// behind each of them never comes so far.
+const KNOWN_BY: u32 = 64;
+/// And one exchange in so many looks all the same.
+const LOOK_EVERY: u32 = 16;
 /// First bytes of an alert and of a handshake (RFC 8446, section 5.1). No HTTP begins with these.
 const TLS_RECORDS: [u8; 2] = [0x15, 0x16];
 
@@ -63,7 +69,8 @@ pub(crate) struct Connection {
     alarm: Pin<Box<Sleep>>,
     /// It cannot serve another request.
     ended: bool,
-    used: bool,
+    /// Answers that it had.
+    answers: u32,
     idle_since: Instant,
     /// The runtime whose reactor wakes it.
     home: runtime::Id,
@@ -114,7 +121,7 @@ impl Connection {
             spoke_tls: false,
             alarm: Box::pin(tokio::time::sleep(Duration::ZERO)),
             ended: false,
-            used: false,
+            answers: 0,
             idle_since: Instant::now(),
             home: Handle::current().id(),
             _counted: counted,
@@ -124,7 +131,7 @@ impl Connection {
 
     /// Whether an earlier exchange was made over this connection.
     pub(crate) fn is_reused(&self) -> bool {
-        self.used
+        self.answers > 0
     }
 
     /// The runtime on which it was opened.
@@ -151,7 +158,7 @@ impl Connection {
         let before = self.read;
         (self.passed_over, self.looked_at) = (0, 0);
         // A new connection may get a session ticket of TLS at any time.
-        let may_speak = !self.used && matches!(self.socket, Socket::Tls(_));
+        let may_speak = self.answers == 0 && matches!(self.socket, Socket::Tls(_));
         let outcome = match may_speak || self.is_silent(now) {
             true => {
                 self.alarm.as_mut().reset(deadline.into());
@@ -170,7 +177,7 @@ impl Connection {
                 Break::NotHttp(what) => NodeError::new(Cause::Malformed, sent).detail(what),
                 error => NodeError::new(Cause::Broken, sent).detail(error),
             };
-            error.got_bytes(self.read != before).reused(self.used)
+            error.got_bytes(self.read != before).reused(self.answers > 0)
         })
     }
 
@@ -295,7 +302,7 @@ impl Connection {
     /// Whether the connection can serve another request, once an answer was read to its end. What
     /// the node sent beyond that end speaks against it.
     pub(crate) fn settle(&mut self) -> bool {
-        self.used = true;
+        self.answers = self.answers.saturating_add(1);
         self.idle_since = Instant::now();
         // A large answer's buffer is not kept by all who wait.
         if self.is_large && self.buffer.is_empty() {
@@ -307,8 +314,9 @@ impl Connection {
     /// Whether the node has neither hung up nor sent anything since the last answer, as far as can
     /// be known: what TLS took in already counts, and what only the socket holds.
     fn is_silent(&mut self, now: Instant) -> bool {
-        let was_used_just_now = now.saturating_duration_since(self.idle_since) < JUST_NOW;
-        self.socket.is_drained() && self.socket.is_silent(was_used_just_now)
+        let is_known = self.answers >= KNOWN_BY && !self.answers.is_multiple_of(LOOK_EVERY);
+        let told = is_known && now.saturating_duration_since(self.idle_since) < JUST_NOW;
+        self.socket.is_drained() && self.socket.is_silent(told)
     }
 
     /// Writes what the socket takes of the request. A node that closes its side may have answered

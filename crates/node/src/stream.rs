@@ -1,7 +1,7 @@
 //! The byte stream to a node, plain or TLS.
 //!
 //! Opening it is left to `connections`, what goes over it to `connection`. Invariant: whether the
-//! node spoke or hung up unasked is looked up at the socket itself, unless it was in use a moment ago.
+//! node spoke or hung up unasked is looked up at the socket itself, unless the runtime's word is enough.
 
 use std::io;
 use std::mem::MaybeUninit;
