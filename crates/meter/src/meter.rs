@@ -171,7 +171,7 @@ impl Meter {
             }
             self.read_store(turn).await
         };
-        patiently(reading).await
+        self.patiently(reading).await
     }
 
     /// A key that the table does not know is looked up in the store before it is refused
@@ -193,7 +193,7 @@ impl Meter {
             }
             self.read_store(turn).await
         };
-        patiently(reading).await?;
+        self.patiently(reading).await?;
         match self.engine.table.find(digest) {
             Some(key) => Ok(key),
             None if self.engine.is_damaged() => Err(Denial::store_unavailable()),
@@ -217,17 +217,26 @@ impl Meter {
         }
     }
 
+    /// Waits for a reading of the store; not longer than a client may be kept waiting where that is far
+    /// away.
+    async fn patiently(
+        &self,
+        reading: impl Future<Output = Result<(), Denial>>,
+    ) -> Result<(), Denial> {
+        match self.engine.store.is_shared() {
+            false => reading.await,
+            true => timeout(PATIENCE, reading)
+                .await
+                .unwrap_or_else(|_| Err(Denial::store_unavailable())),
+        }
+    }
+
     fn invalid(&self, client: IpAddr) -> Denial {
         match self.throttle.count(client, self.engine.clock.mono()) {
             Ok(()) => Denial::of(Reason::InvalidApiKey),
             Err(wait) => Denial::after(Reason::TooManyInvalidKeys, wait),
         }
     }
-}
-
-/// Waits for a reading of the store, not longer than a client may be kept waiting.
-async fn patiently(reading: impl Future<Output = Result<(), Denial>>) -> Result<(), Denial> {
-    timeout(PATIENCE, reading).await.unwrap_or_else(|_| Err(Denial::store_unavailable()))
 }
 
 impl Drop for Meter {
