@@ -11,6 +11,7 @@ use chain::Network;
 use chain::ring::Hash;
 use futures_util::{StreamExt, stream};
 use node::Node;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use super::decoded::{DecodedBlock, RawBlock, decode};
 use super::kept::Ring;
@@ -289,19 +290,6 @@ fn decode_all(
     first: u32,
     network: &Network,
 ) -> Vec<Result<DecodedBlock, IndexError>> {
-    let threads = std::thread::available_parallelism().map_or(2, usize::from);
-    let share = blocks.len().div_ceil(threads).max(1);
-    let heights = (first..).step_by(share);
-    std::thread::scope(|scope| {
-        let parts: Vec<_> = blocks
-            .chunks(share)
-            .zip(heights)
-            .map(|(part, first)| {
-                let one = move |(block, height)| decode(block, height, network);
-                scope.spawn(move || part.iter().zip(first..).map(one).collect::<Vec<_>>())
-            })
-            .collect();
-        let lost = || vec![Err(IndexError::failed("decoding was cut off"))];
-        parts.into_iter().flat_map(|part| part.join().unwrap_or_else(|_| lost())).collect()
-    })
+    let decode = |(place, block)| decode(block, first + place as u32, network);
+    blocks.par_iter().enumerate().map(decode).collect()
 }

@@ -21,18 +21,17 @@ mod run;
 mod run_writer;
 mod runs;
 mod settle;
-mod side_by_side;
 mod sort;
 mod table_files;
 mod twins;
 mod voided;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use chain::Hash32;
 use chain::utxo::Format;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use self::coins::Coins;
 use self::folder::{Folder, file_error, folder};
@@ -56,6 +55,8 @@ pub struct Loader {
     key: HashKey,
     format: Format,
     options: LoadOptions,
+    /// What decodes and merges.
+    pool: Arc<ThreadPool>,
     dir: Folder,
     manifest: Manifest,
     coins: Coins,
@@ -98,11 +99,16 @@ impl Loader {
         let runs = Runs::new(&dir, options.run_bytes, &manifest);
         let records = Records::new(store.db(), &dir, &manifest);
         let (height, last) = (manifest.next_height, manifest.last_hash());
+        let pool = ThreadPoolBuilder::new().num_threads(options.threads.max(1));
+        let pool = pool.thread_name(|number| format!("load-{number}")).build();
+        let pool =
+            pool.map_err(|error| IndexError::failed(format!("a load's threads: {error}")))?;
         Ok(Loader {
             db: Arc::clone(store.db()),
             key: *store.key(),
             format: *store.format(),
             options,
+            pool: Arc::new(pool),
             dir,
             coins,
             twins,
@@ -174,14 +180,10 @@ impl Loader {
         self.sound = false;
         let joined = std::mem::take(&mut self.waiting);
         let (first, key, format) = (self.ahead.0, self.key, self.format);
-        let threads = self.options.threads;
-        let prepared = std::thread::scope(|scope| {
-            let preparing = std::thread::Builder::new()
-                .name("decode".into())
-                .spawn_scoped(scope, || prepare_all(&blocks, first, &key, &format, threads))
-                .map_err(|error| file_error(Path::new("a thread"), &error))?;
-            self.join_all(joined)?;
-            preparing.join().map_err(|_| IndexError::damaged("decoding was cut off"))
+        let (pool, mut prepared) = (Arc::clone(&self.pool), Ok(Vec::new()));
+        pool.in_place_scope(|scope| {
+            scope.spawn(|_| prepared = prepare_all(&blocks, first, &key, &format));
+            self.join_all(joined)
         })?;
         self.close_segment_if_full()?;
         self.sound = true;

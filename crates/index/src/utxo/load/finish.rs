@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chain::Hash32;
+use rayon::iter::{ParallelBridge, ParallelIterator};
 
 use super::Loader;
 use super::coin::Coin;
@@ -13,7 +14,6 @@ use super::merged::Merged;
 use super::run::{OpenFiles, RunReader};
 use super::run_writer::RunWriter;
 use super::runs::{EVENT_BYTES, EVENT_PARTS, Event, EventKind, HASH_BYTES, VOIDED_BYTES};
-use super::side_by_side::{Work, side_by_side};
 use super::table_files::TableFiles;
 use crate::IndexError;
 use crate::db::{Db, Table};
@@ -33,6 +33,9 @@ const UNSPENT_BYTES: usize = 27;
 const BY_TXNUM_BYTES: usize = 5 + UNSPENT_BYTES;
 const ROW_BYTES: usize = 26 + 33;
 
+/// A piece of the work.
+type Work<'a> = Box<dyn FnOnce() -> Result<Manifest, IndexError> + Send + 'a>;
+
 impl Loader {
     /// Writes the files of all other tables, and then the tip into the manifest.
     pub(super) fn merge(&mut self, tip: Tip) -> Result<(), IndexError> {
@@ -44,8 +47,8 @@ impl Loader {
         };
         let coins = &mut self.coins;
         let parts = sources.event_parts()?;
-        // What takes longest comes first.
-        let mut work: Vec<Work<'_, Manifest>> = vec![
+        // What takes longest comes first, and each thread takes the next.
+        let mut work: Vec<Work<'_>> = vec![
             Box::new(move || sources.merge_unspent(coins)),
             Box::new(move || sources.merge_txids()),
         ];
@@ -54,7 +57,9 @@ impl Loader {
         }
         work.push(Box::new(move || sources.merge_heights()));
         work.push(Box::new(move || sources.merge_voided()));
-        let made = side_by_side(self.options.threads, work)?;
+        let work = work.into_iter().par_bridge();
+        let made: Result<Vec<_>, _> = self.pool.install(|| work.map(|piece| piece()).collect());
+        let made = made?;
         made.into_iter().for_each(|made| self.manifest.add_tables(made.tables));
         self.manifest.tip = Some((tip.height, tip.hash.to_string(), tip.next_txnum));
         self.manifest.forget_runs();

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use chain::Hash32;
 use chain::utxo::{Block, Format, Kind, Layout, Transaction};
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use super::coin::{Coin, CoinName, Namer, PackedCoin};
 use crate::IndexError;
@@ -108,37 +109,17 @@ impl Prepared {
     }
 }
 
-/// Decodes consecutive blocks, the first at `first`.
+/// Decodes consecutive blocks, the first at `first`, on all threads of the pool that this runs in.
 pub(super) fn prepare_all(
     blocks: &[Bytes],
     first: u32,
     key: &HashKey,
     format: &Format,
-    threads: usize,
 ) -> Result<Vec<Prepared>, IndexError> {
-    let share = blocks.len().div_ceil(threads.max(1)).max(1);
-    let prepare = |(place, raw): (usize, &Bytes)| prepare(raw, first + place as u32, key, format);
-    if share >= blocks.len() {
-        return blocks.iter().enumerate().map(prepare).collect();
-    }
-    std::thread::scope(|scope| {
-        let mut parts = Vec::new();
-        for (part, blocks) in blocks.chunks(share).enumerate() {
-            let start = part * share;
-            parts.push(scope.spawn(move || {
-                let blocks = blocks.iter().enumerate();
-                let one = |(place, raw): (usize, &Bytes)| {
-                    self::prepare(raw, first + (start + place) as u32, key, format)
-                };
-                blocks.map(one).collect::<Result<Vec<_>, _>>()
-            }));
-        }
-        let mut all = Vec::new();
-        for part in parts {
-            all.extend(part.join().map_err(|_| IndexError::damaged("decoding was cut off"))??);
-        }
-        Ok(all)
-    })
+    let blocks = blocks.par_iter().enumerate();
+    let prepared = blocks.map(|(place, raw)| prepare(raw, first + place as u32, key, format));
+    // Of several errors the first block's is told.
+    prepared.collect::<Vec<_>>().into_iter().collect()
 }
 
 fn prepare(
