@@ -192,12 +192,22 @@ fn without_the_server_each_serves_its_share_until_it_is_back() {
 }
 
 impl Fleet {
-    /// After a moment of rest a rate is exact again.
+    /// After a moment of rest a rate is exact again, as long as the server answers in time: on a busy
+    /// machine it may not, and load may come late.
     fn assert_settles(&self) {
-        thread::sleep(Duration::from_millis(1200));
-        let (served, took) = self.load_for([3, 0, 1], Duration::from_secs(3));
-        let due = took.as_secs_f64() * f64::from(RATE) + f64::from(RATE);
-        assert!((served as f64 - due).abs() <= due * 0.05, "{served} of {due}");
+        let losses = || (0..REPLICAS).map(|place| self.view(place).losses).sum::<u64>();
+        for _ in 0..6 {
+            thread::sleep(Duration::from_millis(1200));
+            let before = losses();
+            let (served, took) = self.load_for([3, 0, 1], Duration::from_secs(3));
+            let due = took.as_secs_f64() * f64::from(RATE) + f64::from(RATE);
+            let (least, most) = (due * 0.95, due * 1.05);
+            assert!(served as f64 <= most || losses() != before, "{served} of {due}");
+            if (least..=most).contains(&(served as f64)) {
+                return;
+            }
+        }
+        panic!("a rate is never exact");
     }
 }
 
