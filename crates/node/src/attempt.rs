@@ -81,7 +81,7 @@ impl Node {
         let mut connection = self.connections.one(started).await?;
         loop {
             let generation = attempt.write(&mut connection);
-            match connection.exchange(started, attempt.deadline).await {
+            match connection.exchange(attempt.deadline).await {
                 Ok(head) if head.status == StatusCode::UNAUTHORIZED => {
                     let refused = attempt.refused(connection, head, generation);
                     connection = Box::pin(refused).await?;

@@ -4,8 +4,7 @@
 //! head, and takes the body piece by piece out of the buffer that it came in. What a dropped request
 //! leaves is closed at once. Keeping connections is left to `connections`. Invariants: a connection
 //! with an unfinished exchange is never used again; no request is written over bytes that the node
-//! sent before it: it is looked for, or, where a node is known to say nothing unasked, the runtime knew of
-//! nothing less than a millisecond ago.
+//! sent before it.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -35,14 +34,6 @@ use crate::{Cause, NodeError, Sent};
 const READ_BUFFER: usize = 32 << 10;
 /// What is read at once of an answer whose length is not known to be large, in bytes.
 const SMALL_BUFFER: usize = 8 << 10;
-/// Of a connection that was used so short a time ago, what the runtime was told is enough to call it
-/// silent: it looks for news every 61 polls of a task, so that of less than a millisecond can be missed.
-const JUST_NOW: Duration = Duration::from_millis(5);
-/// But only once it had so many answers with nothing behind them: a node that hangs up or speaks
-/// behind each of them never comes so far.
-const KNOWN_BY: u32 = 64;
-/// And one exchange in so many looks all the same.
-const LOOK_EVERY: u32 = 16;
 /// First bytes of an alert and of a handshake (RFC 8446, section 5.1). No HTTP begins with these.
 const TLS_RECORDS: [u8; 2] = [0x15, 0x16];
 
@@ -69,8 +60,7 @@ pub(crate) struct Connection {
     alarm: Pin<Box<Sleep>>,
     /// It cannot serve another request.
     ended: bool,
-    /// Answers that it had.
-    answers: u32,
+    used: bool,
     idle_since: Instant,
     /// The runtime whose reactor wakes it.
     home: runtime::Id,
@@ -121,7 +111,7 @@ impl Connection {
             spoke_tls: false,
             alarm: Box::pin(tokio::time::sleep(Duration::ZERO)),
             ended: false,
-            answers: 0,
+            used: false,
             idle_since: Instant::now(),
             home: Handle::current().id(),
             _counted: counted,
@@ -131,7 +121,7 @@ impl Connection {
 
     /// Whether an earlier exchange was made over this connection.
     pub(crate) fn is_reused(&self) -> bool {
-        self.answers > 0
+        self.used
     }
 
     /// The runtime on which it was opened.
@@ -150,16 +140,12 @@ impl Connection {
     }
 
     /// Sends the request that was made ready and waits for the head of its answer until `deadline`.
-    pub(crate) async fn exchange(
-        &mut self,
-        now: Instant,
-        deadline: Instant,
-    ) -> Result<AnswerHead, NodeError> {
+    pub(crate) async fn exchange(&mut self, deadline: Instant) -> Result<AnswerHead, NodeError> {
         let before = self.read;
         (self.passed_over, self.looked_at) = (0, 0);
         // A new connection may get a session ticket of TLS at any time.
-        let may_speak = self.answers == 0 && matches!(self.socket, Socket::Tls(_));
-        let outcome = match may_speak || self.is_silent(now) {
+        let may_speak = !self.used && matches!(self.socket, Socket::Tls(_));
+        let outcome = match may_speak || self.is_silent() {
             true => {
                 self.alarm.as_mut().reset(deadline.into());
                 poll_fn(|cx| self.poll_head(cx)).await
@@ -177,7 +163,7 @@ impl Connection {
                 Break::NotHttp(what) => NodeError::new(Cause::Malformed, sent).detail(what),
                 error => NodeError::new(Cause::Broken, sent).detail(error),
             };
-            error.got_bytes(self.read != before).reused(self.answers > 0)
+            error.got_bytes(self.read != before).reused(self.used)
         })
     }
 
@@ -302,7 +288,7 @@ impl Connection {
     /// Whether the connection can serve another request, once an answer was read to its end. What
     /// the node sent beyond that end speaks against it.
     pub(crate) fn settle(&mut self) -> bool {
-        self.answers = self.answers.saturating_add(1);
+        self.used = true;
         self.idle_since = Instant::now();
         // A large answer's buffer is not kept by all who wait.
         if self.is_large && self.buffer.is_empty() {
@@ -313,10 +299,8 @@ impl Connection {
 
     /// Whether the node has neither hung up nor sent anything since the last answer, as far as can
     /// be known: what TLS took in already counts, and what only the socket holds.
-    fn is_silent(&mut self, now: Instant) -> bool {
-        let is_known = self.answers >= KNOWN_BY && !self.answers.is_multiple_of(LOOK_EVERY);
-        let told = is_known && now.saturating_duration_since(self.idle_since) < JUST_NOW;
-        self.socket.is_drained() && self.socket.is_silent(told)
+    fn is_silent(&mut self) -> bool {
+        self.socket.is_drained() && self.socket.is_silent()
     }
 
     /// Writes what the socket takes of the request. A node that closes its side may have answered

@@ -1,7 +1,7 @@
 //! The byte stream to a node, plain or TLS.
 //!
 //! Opening it is left to `connections`, what goes over it to `connection`. Invariant: whether the
-//! node spoke or hung up unasked is looked up at the socket itself, unless the runtime's word is enough.
+//! node spoke or hung up unasked is looked up at the socket itself.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
@@ -29,12 +29,9 @@ impl Socket {
     }
 
     /// Whether the node has sent nothing and has not hung up. Looks past tokio at the socket itself:
-    /// what arrived a moment ago may not have been told to the runtime yet. Where `told` is enough, it
-    /// looks only if the runtime was told of something, which saves a system call.
-    pub(crate) fn is_silent(&self, told: bool) -> bool {
-        let tcp = self.tcp();
-        let look = || SockRef::from(tcp).peek(&mut [MaybeUninit::uninit()]);
-        let outcome = if told { tcp.try_io(Interest::READABLE, look) } else { look() };
+    /// what arrived a moment ago may not have been told to the runtime yet.
+    pub(crate) fn is_silent(&self) -> bool {
+        let outcome = SockRef::from(self.tcp()).peek(&mut [MaybeUninit::uninit()]);
         outcome.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 

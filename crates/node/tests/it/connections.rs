@@ -153,41 +153,6 @@ async fn unasked_bytes_on_an_idle_connection_close_it() {
     assert_eq!(answer.body.collect(10).await.unwrap(), "1");
 }
 
-/// A call for each connection, on a runtime that has not looked at its sockets since the answer.
-async fn no_connection_serves_two(server: Scripted) {
-    let (_pool, node) = lone(&server);
-    for _ in 0..100 {
-        let answer = send(&node).await.unwrap();
-        assert!(!answer.reused_connection);
-        assert_eq!(answer.body.collect(10).await.unwrap(), "1");
-        // The node comes on, the runtime hears nothing of it.
-        for _ in 0..2 {
-            tokio::task::yield_now().await;
-        }
-    }
-}
-
-#[tokio::test]
-async fn unasked_bytes_just_behind_an_answer_close_their_connection() {
-    let server = Scripted::start(|mut peer| async move {
-        while peer.hear().await.is_some() {
-            peer.say(ok("1")).await;
-            tokio::task::yield_now().await;
-            peer.say(ok("666")).await;
-        }
-    });
-    no_connection_serves_two(server.await).await;
-}
-
-#[tokio::test]
-async fn a_node_that_hangs_up_behind_each_answer_fails_no_call() {
-    let server = Scripted::start(|mut peer| async move {
-        peer.hear().await;
-        peer.say(ok("1")).await;
-    });
-    no_connection_serves_two(server.await).await;
-}
-
 #[tokio::test]
 async fn death_of_a_used_connection_says_so() {
     let server = Scripted::start(|mut peer| async move {
