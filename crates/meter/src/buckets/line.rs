@@ -5,6 +5,7 @@
 //! connection is closed with the last who holds its line, whatever is unanswered; an error's text is
 //! short, on one line, and without the password.
 
+use std::fmt;
 use std::sync::LazyLock;
 
 use redis::aio::MultiplexedConnection;
@@ -28,6 +29,29 @@ const LONGEST: usize = 200;
 pub(super) struct Line {
     connection: MultiplexedConnection,
     driver: AbortHandle,
+    teller: Teller,
+}
+
+/// Shows what a server says; it knows the password, and a server may say what it was told.
+struct Teller(Option<String>);
+
+impl Teller {
+    fn show(&self, error: &RedisError) -> String {
+        self.show_text(&error.to_string())
+    }
+
+    fn show_text(&self, text: &str) -> String {
+        match &self.0 {
+            Some(secret) => told(&text.replace(secret, "…")),
+            None => told(text),
+        }
+    }
+}
+
+impl fmt::Debug for Teller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Teller")
+    }
 }
 
 impl Line {
@@ -40,13 +64,10 @@ impl Line {
         let config = AsyncConnectionConfig::new().set_response_timeout(None);
         let stream = Bounded::new(stream);
         let entered = MultiplexedConnection::new_with_config(settings, stream, config).await;
-        let (connection, driver) = entered.map_err(|error| {
-            let text = error.to_string();
-            // A server may say what it was told.
-            let secret = settings.password().filter(|password| !password.is_empty());
-            told(&secret.map_or_else(|| text.clone(), |secret| text.replace(secret, "…")))
-        })?;
-        Ok(Line { connection, driver: tokio::spawn(driver).abort_handle() })
+        let secret = settings.password().filter(|password| !password.is_empty());
+        let teller = Teller(secret.map(str::to_owned));
+        let (connection, driver) = entered.map_err(|error| teller.show(&error))?;
+        Ok(Line { connection, driver: tokio::spawn(driver).abort_handle(), teller })
     }
 
     /// Tells the server the script. What it says to that is not looked at: it is run before a call
@@ -54,7 +75,7 @@ impl Line {
     pub(super) async fn load(&self) -> Result<(), String> {
         let mut load = cmd("SCRIPT");
         load.arg("LOAD").arg(CODE);
-        self.ask(&load).await.map(drop).map_err(|error| told(&error.to_string()))
+        self.ask(&load).await.map(drop).map_err(|error| self.teller.show(&error))
     }
 
     /// Runs the script on a bucket: whether the tokens were taken, and what is missing. A server that has
@@ -69,7 +90,7 @@ impl Line {
             }
             answer => answer,
         };
-        let answer = answer.map_err(|error| told(&error.to_string()))?;
+        let answer = answer.map_err(|error| self.teller.show(&error))?;
         if let Value::Array(items) = answer
             && let [Value::Int(taken @ (0 | 1)), Value::Int(missing @ 0..)] = items[..]
         {
@@ -102,4 +123,17 @@ fn told(text: &str) -> String {
         shown.push('…');
     }
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_is_shown_short_and_without_the_password() {
+        let teller = Teller(Some("hunter2".into()));
+        assert_eq!(teller.show_text("ERR hunter2\r\nno"), "ERR …  no");
+        assert_eq!(teller.show_text(&"é".repeat(300)).chars().count(), LONGEST + 1);
+        assert!(!format!("{teller:?}").contains("hunter2"));
+    }
 }
