@@ -99,8 +99,9 @@ impl Deployed {
     }
 
     fn pid(&self, name: &str) -> u32 {
-        let pid = fs::read_to_string(self.folder.path().join("all/pids").join(name)).unwrap();
-        pid.trim().parse().unwrap()
+        let path = self.folder.path().join("all/pids").join(name);
+        // Between two programs there is none.
+        wait("its pid", || fs::read_to_string(&path).ok()?.trim().parse().ok())
     }
 
     fn signal(&self, name: &str, signal: &str) {
@@ -212,6 +213,7 @@ fn what_is_deployed_keeps_a_rate_through_the_loss_of_redis_and_loses_no_call() {
     let served = thread::scope(|scope| {
         let (deployed, wide, stop) = (&deployed, &wide, &stop);
         let load = scope.spawn(move || deployed.load(wide, Duration::from_millis(1), stop));
+        let _end = EndOfLoad(stop);
         for (place, name) in ["one", "two", "three"].into_iter().enumerate() {
             let before = deployed.pid(name);
             deployed.signal(name, "TERM");
@@ -227,6 +229,15 @@ fn what_is_deployed_keeps_a_rate_through_the_loss_of_redis_and_loses_no_call() {
     assert!(served > 100, "{served}");
     assert!(!deployed.script.has_ended());
     deployed.end();
+}
+
+/// Ends a load also where the test has failed.
+struct EndOfLoad<'a>(&'a AtomicBool);
+
+impl Drop for EndOfLoad<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 #[test]
