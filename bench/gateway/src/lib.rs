@@ -49,3 +49,8 @@ pub async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<bool
         }
     }
 }
+
+/// The value below which that share of sorted ones lie; nothing of none is zero.
+pub fn quantile<T: Copy + Default>(sorted: &[T], share: f64) -> T {
+    sorted.get((sorted.len() as f64 * share) as usize).copied().unwrap_or_default()
+}

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use bench_gateway::{Failure, answer, call};
+use bench_gateway::{Failure, answer, call, quantile};
 use replay::{Mock, MockOptions};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -165,9 +165,7 @@ async fn load(words: &str) -> Result<String, Failure> {
     }
     let per_second = all.right as f64 / start.elapsed().as_secs_f64();
     all.micros.sort_unstable();
-    let at = |share: f64| {
-        all.micros.get((all.micros.len() as f64 * share) as usize).copied().unwrap_or_default()
-    };
+    let at = |share| quantile(&all.micros, share);
     let (p50, p90, p99) = (at(0.5), at(0.9), at(0.99));
     Ok(format!("{} {} {per_second:.0} {p50} {p90} {p99}", all.right, all.wrong))
 }

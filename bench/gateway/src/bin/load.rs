@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use bench_gateway::{Failure, answer, call};
+use bench_gateway::{Failure, answer, call, quantile};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
@@ -84,9 +84,7 @@ async fn main() -> Result<(), Failure> {
         all.micros.extend(seen.micros);
     }
     all.micros.sort_unstable();
-    let at = |share: f64| {
-        all.micros.get((all.micros.len() as f64 * share) as usize).copied().unwrap_or_default()
-    };
+    let at = |share| quantile(&all.micros, share);
     println!(
         "{} {} {:.0} {} {}",
         all.right,
