@@ -152,6 +152,15 @@ impl Shell {
         std::fs::read_to_string(self.stage.folder.path().join(file)).unwrap()
     }
 
+    /// Adds the account `shop`, whose key is taken from then on.
+    fn add_account(&mut self) {
+        self.does(
+            "\"$PROGRAM\" account add shop >account && \"$PROGRAM\" key add shop --json >key",
+        );
+        let key: serde_json::Value = serde_json::from_str(&self.read("key")).unwrap();
+        self.stage.key = key["key"].as_str().unwrap().to_owned();
+    }
+
     /// Starts the gateway with a log of that name, and makes a call that is answered.
     fn serve(&mut self, log: &str) -> std::net::SocketAddr {
         let gateway = self.start(log);
@@ -211,9 +220,7 @@ fn every_start_on_a_full_disk_serves_what_is_known() {
         println!("skipped: no disk can be had here");
         return;
     };
-    shell.does("\"$PROGRAM\" account add shop >account && \"$PROGRAM\" key add shop --json >key");
-    let key: serde_json::Value = serde_json::from_str(&shell.read("key")).unwrap();
-    shell.stage.key = key["key"].as_str().unwrap().to_owned();
+    shell.add_account();
     shell.serve("first");
     shell.does("kill -TERM %% && wait %%");
     for (log, end) in [("second", "TERM"), ("third", "KILL"), ("fourth", "TERM")] {
@@ -258,9 +265,7 @@ fn a_start_on_a_full_disk_without_its_files_refuses_what_it_cannot_count() {
         println!("skipped: no disk can be had here");
         return;
     };
-    shell.does("\"$PROGRAM\" account add shop >account && \"$PROGRAM\" key add shop --json >key");
-    let key: serde_json::Value = serde_json::from_str(&shell.read("key")).unwrap();
-    shell.stage.key = key["key"].as_str().unwrap().to_owned();
+    shell.add_account();
     shell.serve("whole");
     wait("the index", || (shell.block("whole") == 200).then_some(()));
     shell.does("kill -TERM %% && wait %%");
@@ -309,9 +314,7 @@ fn a_start_without_room_for_its_lock_counts_nothing_until_it_has_it() {
         println!("skipped: no disk can be had here");
         return;
     };
-    shell.does("\"$PROGRAM\" account add shop >account && \"$PROGRAM\" key add shop --json >key");
-    let key: serde_json::Value = serde_json::from_str(&shell.read("key")).unwrap();
-    shell.stage.key = key["key"].as_str().unwrap().to_owned();
+    shell.add_account();
     shell.does("ls -A data >files; ! grep -q gateway files");
     shell.fill();
     if shell.says("mount -o remount,nr_inodes=50 data") != Some(0) {
