@@ -160,7 +160,8 @@ const BEGINNING: &str = "\
 # Methods of the gateway
 
 What each chain offers unless the operator narrows it (`methods` in `[chain.X]`) or widens it
-(`extra_methods`). `portolan methods [CHAIN]` prints what a configuration offers. Made from
+(`extra_methods`, which are taken for heavy and never sent twice). `portolan methods [CHAIN]` prints what a
+configuration makes of that, also of a chain that it does not run. Made from
 `crates/chain/methods/`; a test keeps it so.
 
 - Names are compared exactly. Parameters are the node's business, but for the ranges below.
