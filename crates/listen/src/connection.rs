@@ -70,7 +70,7 @@ where
     let mut http = http1::Builder::new();
     let head = shared.limits.max_head_bytes.max(8192);
     // The buffer alone is no bound: one read may go past it.
-    http.header_read_timeout(None).max_header_size(head).max_buf_size(head);
+    http.header_read_timeout(None).max_header_size(head).max_buf_size(head).half_close(true);
     let mut connection = http.serve_connection(TokioIo::new(socket), call);
     let ended = shared.drain.reached(Phase::Ended);
     let mut ended = pin!(ended);
@@ -156,7 +156,7 @@ async fn answer<S: Serve>(
     let lives_on = match answering.watch().take_unread() {
         Some(unread) => {
             let proxy = shared.service.is_proxy(peer);
-            Box::pin(unread.finish(answering.watch(), waits, proxy)).await
+            Box::pin(unread.finish(waits, proxy)).await
         }
         None => true,
     };

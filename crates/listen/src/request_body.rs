@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::timeout;
 
@@ -35,7 +36,6 @@ pub struct RequestBody {
 impl RequestBody {
     pub(crate) fn new(body: Incoming, watch: Arc<Watch>) -> RequestBody {
         let inner = Some(body).filter(|body| !body.is_end_stream());
-        watch.request_is_whole(inner.is_none());
         RequestBody { inner, touched: false, watch }
     }
 }
@@ -55,11 +55,9 @@ impl Body for RequestBody {
             Poll::Ready(_) => true,
             Poll::Pending => false,
         };
-        self.watch.read_body(polled.is_ready());
         self.touched = true;
         if ended {
             self.inner = None;
-            self.watch.request_is_whole(!matches!(polled, Poll::Ready(Some(Err(_)))));
         }
         polled
     }
@@ -84,7 +82,7 @@ impl Drop for RequestBody {
 impl Unread {
     /// Reads the rest and drops it, within bounds. Says whether the connection can live on.
     /// `waits`: the client asked for `100 Continue`; `proxy`: it is a trusted proxy.
-    pub(crate) async fn finish(self, watch: &Watch, waits: bool, proxy: bool) -> bool {
+    pub(crate) async fn finish(self, waits: bool, proxy: bool) -> bool {
         let Unread { mut body, touched } = self;
         let most = if proxy { UNREAD_BYTES_OF_PROXY } else { UNREAD_BYTES };
         // Whether a client that was told no before it sent its body sends it, nobody knows.
@@ -94,12 +92,7 @@ impl Unread {
         let reading = async {
             let mut read = 0;
             while !body.is_end_stream() {
-                let frame = std::future::poll_fn(|cx| {
-                    let polled = Pin::new(&mut body).poll_frame(cx);
-                    watch.read_body(polled.is_ready());
-                    polled
-                });
-                match frame.await {
+                match body.frame().await {
                     None => break,
                     Some(Err(_)) => return false,
                     Some(Ok(frame)) => read += frame.data_ref().map_or(0, |data| data.len() as u64),
@@ -110,8 +103,6 @@ impl Unread {
             }
             true
         };
-        let whole = timeout(UNREAD_FOR, reading).await.unwrap_or(false);
-        watch.request_is_whole(whole);
-        whole
+        timeout(UNREAD_FOR, reading).await.unwrap_or(false)
     }
 }

@@ -1,9 +1,14 @@
-//! Closing a connection in such a way that nobody takes a part of an answer for the whole.
+//! Resets of a connection: ours, so that nobody takes a part of an answer for the whole, and the
+//! client's, who is gone then.
 //!
 //! A socket that is closed as usual sends FIN, which to a client of HTTP/1.0, and to a proxy that
 //! speaks it, is the end of an answer without a length. Invariant: after [`Reset::reset`] the close
 //! sends RST.
 
+use std::io;
+use std::task::{Context, Poll};
+
+use tokio::io::ReadBuf;
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
@@ -11,6 +16,10 @@ use tokio_rustls::server::TlsStream;
 pub(crate) trait Reset {
     /// Makes the close of this connection a reset, and drops what was not sent yet.
     fn reset(&self);
+
+    /// Ready once the client has reset it. Not to be seen behind bytes, or an end, that came before
+    /// and were not read: there it shows when something is written.
+    fn poll_reset(&self, cx: &mut Context<'_>) -> Poll<io::Error>;
 }
 
 impl Reset for TcpStream {
@@ -18,10 +27,21 @@ impl Reset for TcpStream {
         // Where the system refuses, the connection is gone already.
         let _ = self.set_zero_linger();
     }
+
+    fn poll_reset(&self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        match self.poll_peek(cx, &mut ReadBuf::new(&mut [0])) {
+            Poll::Ready(Err(error)) => Poll::Ready(error),
+            Poll::Ready(Ok(_)) | Poll::Pending => Poll::Pending,
+        }
+    }
 }
 
 impl Reset for TlsStream<TcpStream> {
     fn reset(&self) {
         self.get_ref().0.reset();
+    }
+
+    fn poll_reset(&self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        self.get_ref().0.poll_reset(cx)
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! Tells the connection's [`Watch`] when bytes come and go, puts the service's refusal in the
 //! place of hyper's bare one, and reads on for a moment after closing, because a socket closed
-//! with unread bytes resets the connection and takes the answer with it. A client that has sent its
-//! request and shuts its sending side is kept from hyper until its answer is sent, since hyper
-//! would hang up (decision B6). What moves much waits for its turn. Leaves time limits to the
-//! connection. Invariants: apart from a replaced refusal, bytes pass unchanged in both directions; a connection that ends within an answer is reset.
+//! with unread bytes resets the connection and takes the answer with it. While an answer is owed hyper
+//! reads nothing, so that a client that shuts its sending side gets it (decision B6); one that resets
+//! the connection is looked for here. What moves much waits for its turn. Leaves time limits to the
+//! connection. Invariants: apart from a replaced refusal, bytes pass unchanged in both directions; a
+//! connection that ends within an answer is reset.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -40,8 +41,6 @@ pub(crate) struct Socket<I: Reset, S> {
     turns: Turns,
     /// The client has sent all it will.
     ended: bool,
-    /// What there was of the request's body when that was last asked about.
-    looked: Option<u32>,
     replacement: Option<Replacement>,
     linger: Option<Linger>,
 }
@@ -67,7 +66,6 @@ impl<I: Reset, S> Socket<I, S> {
             watch,
             turns: Turns::here(),
             ended: false,
-            looked: None,
             replacement: None,
             linger: None,
         }
@@ -161,21 +159,16 @@ impl<I: AsyncRead + AsyncWrite + Reset + Unpin, S: Serve> AsyncRead for Socket<I
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        if !self.ended {
-            ready!(self.turns.poll(Way::In, cx));
-            ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
+        ready!(self.turns.poll(Way::In, cx));
+        ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
+        match buf.filled().len() - before {
+            0 => self.ended = true,
+            bytes => {
+                self.turns.moved(Way::In, bytes);
+                self.watch.received();
+            }
         }
-        if buf.filled().len() > before {
-            self.turns.moved(Way::In, buf.filled().len() - before);
-            self.watch.received();
-            return Poll::Ready(Ok(()));
-        }
-        self.ended = true;
-        let Socket { watch, looked, .. } = &mut *self;
-        match watch.keeps_the_end(looked, cx.waker()) {
-            true => Poll::Pending,
-            false => Poll::Ready(Ok(())),
-        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -220,6 +213,12 @@ impl<I: AsyncRead + AsyncWrite + Reset + Unpin, S: Serve> AsyncWrite for Socket<
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.inner).poll_flush(cx))?;
         self.watch.flushed();
+        // hyper comes here whenever it was woken, and would not hear of it elsewhere.
+        if self.watch.is_active()
+            && let Poll::Ready(error) = self.inner.poll_reset(cx)
+        {
+            return Poll::Ready(Err(error));
+        }
         Poll::Ready(Ok(()))
     }
 

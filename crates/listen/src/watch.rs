@@ -4,9 +4,8 @@
 //! bytes come and go; the two never know of each other. Decides when a connection has waited too
 //! long. Invariant: whoever counted an answer into the drain counts it out exactly once.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Waker;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -42,14 +41,6 @@ pub(crate) struct Watch {
     since_ms: AtomicU64,
     /// When a write first found the socket full, in milliseconds after `opened`.
     blocked_since_ms: AtomicU64,
-    /// The request was read to its end.
-    whole: AtomicBool,
-    /// Whoever reads the request's body waits for more of it.
-    starved: AtomicBool,
-    /// Pieces of bodies that were read.
-    pieces: AtomicU32,
-    /// Who is kept from the end of the client's bytes.
-    kept: Mutex<Option<Waker>>,
     /// There was a request.
     asked: AtomicBool,
     /// An answer broke off.
@@ -80,10 +71,6 @@ impl Watch {
             state: AtomicU8::new(FRESH),
             since_ms: AtomicU64::new(0),
             blocked_since_ms: AtomicU64::new(NOT_BLOCKED),
-            whole: AtomicBool::new(false),
-            starved: AtomicBool::new(false),
-            pieces: AtomicU32::new(0),
-            kept: Mutex::default(),
             asked: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             unread: Mutex::default(),
@@ -96,8 +83,6 @@ impl Watch {
         if self.state.swap(ACTIVE, Ordering::AcqRel) < ACTIVE {
             self.drain.enter();
         }
-        self.whole.store(false, Ordering::Release);
-        self.starved.store(false, Ordering::Release);
         self.asked.store(true, Ordering::Release);
         Answering(Arc::clone(self))
     }
@@ -105,47 +90,6 @@ impl Watch {
     /// Is the service at work, or its body not done?
     pub(crate) fn is_active(&self) -> bool {
         self.state.load(Ordering::Acquire) == ACTIVE
-    }
-
-    /// Is an answer owed, as far as can be said? Asked where the client has sent all it will.
-    /// `looked` is what there was of the body when it was last asked, as only this knows it.
-    ///
-    /// hyper looks for the end as soon as it has read a request, which may be before the service has
-    /// seen any of its body; told of it, it would hang up. So it is told only where an answer is not
-    /// under way, or the body lacks something: who reads it waits, and hyper, asked once more, had
-    /// nothing left to give him.
-    pub(crate) fn keeps_the_end(&self, looked: &mut Option<u32>, reader: &Waker) -> bool {
-        if self.state.load(Ordering::Acquire) < ACTIVE {
-            return false;
-        }
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(reader.clone());
-        if self.whole.load(Ordering::Acquire) || !self.starved.load(Ordering::Acquire) {
-            return true;
-        }
-        let pieces = self.pieces.load(Ordering::Acquire);
-        if *looked == Some(pieces) {
-            return false;
-        }
-        *looked = Some(pieces);
-        reader.wake_by_ref();
-        true
-    }
-
-    /// Some of a request's body was read, or (`false`) who reads it waits for more.
-    pub(crate) fn read_body(&self, some: bool) {
-        self.starved.store(!some, Ordering::Release);
-        match some {
-            true => drop(self.pieces.fetch_add(1, Ordering::AcqRel)),
-            false => self.tell_kept(),
-        }
-    }
-
-    /// Lets whoever is kept from the end ask again.
-    fn tell_kept(&self) {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(reader) = kept {
-            reader.wake();
-        }
     }
 
     /// Would a client that sees the connection end now take a part of an answer for the whole?
@@ -156,11 +100,6 @@ impl Watch {
     /// The body of an answer failed.
     pub(crate) fn broke_off(&self) {
         self.broken.store(true, Ordering::Release);
-    }
-
-    /// Tells whether all of the request was read.
-    pub(crate) fn request_is_whole(&self, whole: bool) {
-        self.whole.store(whole, Ordering::Release);
     }
 
     /// Takes back a body that the service did not read to its end.
@@ -187,7 +126,6 @@ impl Watch {
             self.since_ms.store(self.elapsed_ms(), Ordering::Release);
             self.state.store(IDLE, Ordering::Release);
             self.drain.leave();
-            self.tell_kept();
         }
     }
 

@@ -83,15 +83,28 @@ async fn client_that_does_not_read_is_cut_off() {
 #[tokio::test]
 async fn client_that_resets_its_connection_leaves_nothing_in_flight() {
     let listener = start(limits(), None);
-    let mut stream = connect(&listener).await;
-    stream.write_all(&get("/wait")).await.unwrap();
-    listener.echo.entered.notified().await;
-    assert_eq!(listener.drain.in_flight(), 1);
-    // An end alone would be that of a client which still waits for its answer.
-    stream.set_zero_linger().unwrap();
-    drop(stream);
-    while listener.drain.in_flight() > 0 {
-        sleep(Duration::from_millis(10)).await;
+    let post = |framing: &str, body: &str| {
+        format!("POST /wait HTTP/1.1\r\nhost: h\r\n{framing}\r\n\r\n{body}").into_bytes()
+    };
+    let requests = [
+        get("/wait"),
+        post("content-length: 5", "hello"),
+        post("content-length: 50", "hello"),
+        post("transfer-encoding: chunked", "5\r\nhello\r\n0\r\n\r\n"),
+    ];
+    for request in &requests {
+        let mut stream = connect(&listener).await;
+        // Not its first request either.
+        assert_eq!(ask(&mut stream, &get("/peer")).await.unwrap().status, 200);
+        stream.write_all(request).await.unwrap();
+        listener.echo.entered.notified().await;
+        assert_eq!(listener.drain.in_flight(), 1);
+        // An end alone would be that of a client which still waits for its answer.
+        stream.set_zero_linger().unwrap();
+        drop(stream);
+        while listener.drain.in_flight() > 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
     }
 }
 

@@ -8,6 +8,8 @@ use std::time::Duration;
 use listen::{Limits, Tls, bind};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::{CertificateDer, ServerName};
+use tokio::io::AsyncWriteExt;
+use tokio::time::sleep;
 use tokio_rustls::TlsConnector;
 
 use crate::listener::{REFUSAL, ask, connect, get, rest, start};
@@ -48,6 +50,22 @@ async fn requests_and_refusals_pass_through_tls() {
     assert_eq!(answer.body, b"127.0.0.1");
     let refusal = ask(&mut stream, b"nonsense\r\n\r\n").await.unwrap();
     assert_eq!((refusal.status, refusal.body.as_slice()), (400, REFUSAL.as_bytes()));
+}
+
+#[tokio::test]
+async fn client_that_resets_its_connection_leaves_nothing_in_flight() {
+    let dir = tempfile::tempdir().unwrap();
+    let (cert, key, der) = certificate(dir.path());
+    let listener = start(Limits::default(), Some(Tls::load(&cert, &key).unwrap()));
+    let tcp = connect(&listener).await;
+    let mut stream = connector(der).connect(localhost(), tcp).await.unwrap();
+    stream.write_all(&get("/wait")).await.unwrap();
+    listener.echo.entered.notified().await;
+    stream.get_ref().0.set_zero_linger().unwrap();
+    drop(stream);
+    while listener.drain.in_flight() > 0 {
+        sleep(Duration::from_millis(10)).await;
+    }
 }
 
 #[tokio::test]
