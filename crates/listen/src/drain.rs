@@ -5,7 +5,7 @@
 //! from its request's head until its last byte has been handed to the socket.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
@@ -31,6 +31,8 @@ pub struct Drain(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     phase: watch::Sender<Phase>,
+    /// The same for those who do not wait for it: each request asks several times.
+    now: AtomicU8,
     in_flight: AtomicUsize,
     finished: Notify,
 }
@@ -46,6 +48,7 @@ impl Drain {
     pub fn new() -> Drain {
         Drain(Arc::new(Inner {
             phase: watch::Sender::new(Phase::Serving),
+            now: AtomicU8::new(Phase::Serving as u8),
             in_flight: AtomicUsize::new(0),
             finished: Notify::new(),
         }))
@@ -53,7 +56,12 @@ impl Drain {
 
     /// Returns the present phase.
     pub fn phase(&self) -> Phase {
-        *self.0.phase.borrow()
+        match self.0.now.load(Ordering::Acquire) {
+            0 => Phase::Serving,
+            1 => Phase::Draining,
+            2 => Phase::Closed,
+            _ => Phase::Ended,
+        }
     }
 
     /// Has the end begun? Readiness fails from then on, and answers carry `Connection: close`.
@@ -103,6 +111,8 @@ impl Drain {
         self.0.phase.send_if_modified(|now| {
             let forward = *now < to;
             *now = (*now).max(to);
+            // Before anybody is woken.
+            self.0.now.store(*now as u8, Ordering::Release);
             forward
         });
     }
