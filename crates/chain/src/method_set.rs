@@ -1,7 +1,7 @@
 //! The methods of one chain, sorted by name.
 //!
 //! Narrowing and widening by an operator is left to `offered`. Invariant: names are sorted and
-//! unique, and `index` is a method's position.
+//! unique, and `index` is a method's position; the order by length has each of them once.
 
 use crate::Method;
 
@@ -9,19 +9,27 @@ use crate::Method;
 #[derive(Debug)]
 pub struct MethodSet {
     rows: Vec<Method>,
+    /// Names with their places, by length and then as they are: each call is looked up, and most
+    /// names are told apart by how long they are.
+    by_length: Vec<(&'static str, usize)>,
 }
 
 impl MethodSet {
     /// A set of rows that are already sorted, unique and indexed.
     pub(crate) fn sorted(rows: Vec<Method>) -> MethodSet {
         debug_assert!(rows.is_sorted_by(|a, b| a.name < b.name));
-        MethodSet { rows }
+        let mut by_length: Vec<_> = rows.iter().map(|row| row.name).zip(0..).collect();
+        by_length.sort_unstable_by_key(|(name, _)| (name.len(), *name));
+        MethodSet { rows, by_length }
     }
 
     /// The method of that exact name.
     pub fn find(&self, name: &str) -> Option<&Method> {
-        let place = self.rows.binary_search_by(|row| row.name.cmp(name)).ok()?;
-        Some(&self.rows[place])
+        let order = |(known, _): &(&str, usize)| {
+            known.len().cmp(&name.len()).then_with(|| known.cmp(&name))
+        };
+        let found = self.by_length.binary_search_by(order).ok()?;
+        self.rows.get(self.by_length.get(found)?.1)
     }
 
     /// The method at that place.
