@@ -90,8 +90,13 @@ impl Connections {
     /// Takes a connection back that has read an answer to its end; closes it if it cannot serve
     /// another request.
     pub(crate) fn put_back(&self, mut connection: Box<Connection>) {
-        if connection.settle() {
-            self.lane(connection.home()).lock().push(connection);
+        if !connection.settle() {
+            return;
+        }
+        let home = connection.home();
+        match self.lanes.load().iter().find(|lane| lane.home == home) {
+            Some(lane) => lane.lock().push(connection),
+            None => self.new_lane(home).lock().push(connection),
         }
     }
 
@@ -114,8 +119,8 @@ impl Connections {
         self.lanes.load().iter().map(|lane| lane.lock().len()).sum()
     }
 
-    /// The lane of a runtime; made when it is first needed.
-    fn lane(&self, home: runtime::Id) -> Arc<Lane> {
+    /// The lane of a runtime that had none.
+    fn new_lane(&self, home: runtime::Id) -> Arc<Lane> {
         loop {
             let lanes = self.lanes.load();
             if let Some(lane) = lanes.iter().find(|lane| lane.home == home) {
