@@ -60,10 +60,11 @@ def build():
     return os.path.join(meta["target_directory"], "release")
 
 
-def portolan(folder, program, listen, node, cache="off", store=""):
+def portolan(folder, program, listen, *nodes, cache="off", store=""):
     """Its command and a key, with a folder and an account of its own; `store` are lines of [store]."""
     os.makedirs(folder, exist_ok=True)
     name = os.path.basename(folder)
+    nodes = ", ".join(f'{{ url = "http://{node}", slots = 256 }}' for node in nodes)
     with open(f"{folder}/portolan.toml", "w") as f:
         f.write(f"""[store]
 {store}
@@ -77,7 +78,7 @@ concurrency = 10000
 [chain.btc]
 network = "regtest"
 cache = "{cache}"
-nodes = [{{ url = "http://{node}", slots = 256 }}]
+nodes = [{nodes}]
 """)
     run = lambda *words: json.loads(subprocess.check_output([program, "--json", *words], cwd=folder))
     run("account", "add", name, "--gateway-plan", "bench")
@@ -86,19 +87,25 @@ nodes = [{{ url = "http://{node}", slots = 256 }}]
 
 
 class Ends:
-    """Node and clients."""
+    """Node and clients, on one processor."""
 
-    def __init__(self, release, node):
-        words = ["taskset", "-c", "0", f"{release}/ends", node]
+    def __init__(self, release, node, cpu=0):
+        words = ["taskset", "-c", str(cpu), f"{release}/ends", node]
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def load(self, server, key, seconds, rate=None):
-        words = [server.address, seconds, CONNECTIONS, key, *([rate] if rate else [])]
+    def begin(self, server, key, seconds, rate=None, connections=CONNECTIONS):
+        words = [server.address, seconds, connections, key, *([rate] if rate else [])]
         print(*words, file=self.process.stdin, flush=True)
+
+    def result(self, server):
         out = self.process.stdout.readline().split()
         if len(out) < 6 or out[1] != "0" or out[0] == "0":
             sys.exit(f"{server.name}: {out} (right, wrong, calls/s, p50, p90, p99)")
         return Load(int(out[0]), float(out[2]), [int(word) for word in out[3:6]])
+
+    def load(self, server, *words):
+        self.begin(server, *words)
+        return self.result(server)
 
     def measured(self, server, *words):
         """A load, and what a call of it cost the server in user code and in the kernel."""
