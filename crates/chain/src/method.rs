@@ -11,7 +11,8 @@ pub struct Method {
     pub name: &'static str,
     /// Place in its set, which is sorted by name: a small number for tables and metrics.
     pub index: usize,
-    /// The call hands in a transaction, so that it is not safe to send it again.
+    /// The call hands in a transaction, so that it is not safe to send it again; or it is not of the
+    /// chain's own set, so that nobody knows that it is.
     pub send: bool,
     /// When the call counts against the cap of heavy calls.
     pub heavy: Heavy,

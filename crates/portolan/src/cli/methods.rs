@@ -23,8 +23,13 @@ struct ChainMethods {
 #[derive(Debug, Serialize)]
 struct Row {
     name: &'static str,
-    /// It hands in a transaction: never sent twice once a byte was written.
+    /// It hands in a transaction.
     send: bool,
+    /// It is never sent twice once a byte was written: it hands in a transaction, or nobody knows
+    /// that it does not.
+    once: bool,
+    /// The operator offers it besides the chain's own set, which knows nothing of it.
+    added: bool,
     /// It counts against the cap of heavy calls.
     heavy: &'static str,
     /// A plain path of the node, called like any other method.
@@ -40,7 +45,12 @@ struct Row {
 }
 
 impl Row {
-    fn of(method: &Method) -> Row {
+    /// A row of the chain's own set.
+    fn own(method: &Method) -> Row {
+        Row::of(method, false)
+    }
+
+    fn of(method: &Method, added: bool) -> Row {
         let heavy = match method.heavy {
             Heavy::Never => "no",
             Heavy::Always => "yes",
@@ -50,8 +60,9 @@ impl Row {
             Guard::LogRange => "blocks of a log filter",
             Guard::HeaderRange => "headers",
         });
-        let Method { name, send, path, alias_of, .. } = *method;
-        Row { name, send, heavy, path, alias_of, range, kept: kept(method.cache) }
+        let Method { name, send: once, path, alias_of, .. } = *method;
+        let kept = kept(method.cache);
+        Row { name, send: once && !added, once, added, heavy, path, alias_of, range, kept }
     }
 
     /// What a reader must know besides the name.
@@ -62,6 +73,9 @@ impl Row {
         }
         if self.send {
             notes.push("hands in a transaction".into());
+        }
+        if self.added {
+            notes.push("added by the operator, never sent twice".into());
         }
         match self.heavy {
             "no" => {}
@@ -115,9 +129,10 @@ pub(crate) fn known(slug: &str) -> Result<&'static Chain, Failure> {
 
 fn offered(config: &Config, chain: &'static Chain) -> ChainMethods {
     let served = config.served();
+    let row = |method: &Method| Row::of(method, chain.methods().find(method.name).is_none());
     let methods = match served.iter().find(|served| served.chain == chain) {
-        Some(served) => served.offered.iter().map(Row::of).collect(),
-        None => chain.methods().iter().map(Row::of).collect(),
+        Some(served) => served.offered.iter().map(row).collect(),
+        None => chain.methods().iter().map(Row::own).collect(),
     };
     ChainMethods { chain: chain.slug, methods }
 }
@@ -144,7 +159,7 @@ fn people(all: &[ChainMethods]) -> String {
 pub fn page() -> String {
     let mut page = String::from(BEGINNING);
     for chain in chain::ALL {
-        let rows: Vec<Row> = chain.methods().iter().map(Row::of).collect();
+        let rows: Vec<Row> = chain.methods().iter().map(Row::own).collect();
         // Writing to a string cannot fail.
         let _ = write!(page, "\n## `{}`, {}: {}\n\n", chain.slug, chain.name, rows.len());
         page += "| method | |\n|---|---|\n";
@@ -168,11 +183,15 @@ configuration makes of that, also of a chain that it does not run. Made from
 - *heavy*: such calls share a quarter of a node's slots, so they never stand in the way of others.
 - *hands in a transaction*: never sent twice once a byte of it was written; any other call is asked
   of a second node if the first does not answer.
+- *added by the operator*: named in `extra_methods` and not in the chain's own set. Nobody knows whether
+  it only reads, so it is never sent twice either, and it is heavy. No table below has such a one.
 - *range bounded*: `eth_getLogs` spans at most `gateway.log_range` blocks,
   `get_block_headers_range` at most `gateway.header_range` headers.
 - *kept*: what may be remembered where `[chain.X] cache` is set, see
   [operating](operate.md#answers-that-are-remembered). *For good* is kept by `final` and `tip`, *with the
   tip* by `tip` alone, a second at most. Without the word: never.
+- With `--json`, `send` is *hands in a transaction*, `once` that the call is never sent twice, `added`
+  that the operator added it.
 - Every call costs one unit and one token, a batch one of each for each call in it.
 ";
 

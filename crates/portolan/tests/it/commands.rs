@@ -236,6 +236,31 @@ fn methods_are_listed_as_the_configuration_offers_them() {
         .map(|row| row["name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["getblockcount", "uptime"]);
+    // Of a method that the operator adds nothing is known, not what it does either.
+    let added = &listed[0]["methods"][1];
+    assert_eq!(
+        (&added["added"], &added["send"], &added["once"]),
+        (&json!(true), &json!(false), &json!(true))
+    );
+    assert_eq!(added["heavy"], "yes");
+    let text = folder.run(&["methods", "btc"]).out;
+    assert!(
+        text.contains("uptime         added by the operator, never sent twice, heavy"),
+        "{text}"
+    );
+    assert!(!text.contains("hands in a transaction"), "{text}");
+    let own = folder.json(&["methods", "ltc"]);
+    let own = own[0]["methods"].as_array().unwrap();
+    let send = own.iter().find(|row| row["name"] == "sendrawtransaction").unwrap();
+    assert_eq!(
+        (&send["added"], &send["send"], &send["once"]),
+        (&json!(false), &json!(true), &json!(true))
+    );
+    let read = own.iter().find(|row| row["name"] == "getblock").unwrap();
+    assert_eq!(
+        (&read["added"], &read["send"], &read["once"]),
+        (&json!(false), &json!(false), &json!(false))
+    );
     let all = folder.json(&["methods"]);
     assert_eq!(all.as_array().unwrap().len(), 9);
     let path = folder.run(&["methods", "xmr"]);
