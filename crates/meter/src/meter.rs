@@ -94,9 +94,10 @@ impl Meter {
     }
 
     /// Can the store be read? Known keys are served from memory while it cannot, unless it is
-    /// known to have changed.
+    /// known to have changed. Told from what the background hears of it, so it may be asked at any time; a
+    /// store that is far away and hangs is known to after three seconds.
     pub fn store_answers(&self) -> bool {
-        self.engine.store_answers()
+        self.engine.store_answers() && !self.engine.store.is_silent()
     }
 
     /// Is it of use to send requests here? Also while a store that machines share is away, since

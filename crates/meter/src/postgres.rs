@@ -28,6 +28,7 @@ mod rows;
 mod schema;
 mod seal;
 mod session;
+mod silence;
 mod usage;
 
 pub use address::{AddressError, PostgresAddress};
@@ -116,6 +117,10 @@ impl Store for Postgres {
 
     fn is_shared(&self) -> bool {
         true
+    }
+
+    fn is_silent(&self) -> bool {
+        self.session.silence.is_long()
     }
 
     fn lender(&self) -> Option<&dyn Lender> {

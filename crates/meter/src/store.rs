@@ -51,6 +51,12 @@ pub trait Store: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Has it owed an answer for longer than one takes, so that it is away for all that is known? Asks
+    /// nothing, and waits for nothing.
+    fn is_silent(&self) -> bool {
+        false
+    }
+
     /// What it lends units by, where several processes count for it.
     #[expect(private_interfaces, reason = "stores are of this crate")]
     fn lender(&self) -> Option<&dyn Lender> {

@@ -22,6 +22,7 @@ use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row};
 
 use super::address::PostgresAddress;
 use super::counting::{self, Counting};
+use super::silence::Silence;
 use crate::store::{Bell, StoreError};
 
 /// A verb, with the connection that it may have to make.
@@ -55,6 +56,7 @@ pub(super) struct Session {
     pub(super) counting: Mutex<[Counting; 2]>,
     /// Raised when a service is lost to another process.
     pub(super) lost: AtomicU64,
+    pub(super) silence: Silence,
     /// When the process began to end.
     ending: watch::Sender<Option<Instant>>,
 }
@@ -82,6 +84,7 @@ impl Session {
             bell: Arc::default(),
             counting: Mutex::default(),
             lost: AtomicU64::new(0),
+            silence: Silence::default(),
             ending: watch::Sender::new(None),
         })
     }
@@ -140,6 +143,7 @@ impl Session {
             link = self.link.lock() => link,
             () = &mut over => return Err(late()),
         };
+        self.silence.asked();
         let work = async {
             if link.client.as_ref().is_none_or(Client::is_closed) {
                 let connected = timeout(CONNECT, self.connect(&mut link)).await;
@@ -155,6 +159,9 @@ impl Session {
         // What was given up in the middle must not be gone on with.
         if done.is_none() || link.client.as_ref().is_some_and(Client::is_closed) {
             link.client = None;
+        }
+        if matches!(done, Some(Ok(_))) {
+            self.silence.answered();
         }
         done.unwrap_or_else(|| Err(late()))
     }

@@ -54,6 +54,36 @@ fn the_end_of_a_meter_is_soon_and_nothing_counts_twice() {
 }
 
 #[test]
+fn a_store_that_says_nothing_is_known_to_be_away_soon_and_to_be_back() {
+    let mut server = Postgres::start().unwrap();
+    let rig = rig(&server, "silent");
+    rig.admit(20, 20).unwrap();
+    thread::sleep(Duration::from_secs(3));
+    assert!(rig.meter().store_answers());
+    server.freeze();
+    let frozen = Instant::now();
+    while rig.meter().store_answers() {
+        assert!(frozen.elapsed() < Duration::from_secs(4), "it is still said to answer");
+        thread::sleep(Duration::from_millis(20));
+    }
+    println!("away after {:?}", frozen.elapsed());
+    // It stays so while one question after another is given up, and known keys are served.
+    while frozen.elapsed() < Duration::from_secs(13) {
+        assert!(!rig.meter().store_answers(), "after {:?}", frozen.elapsed());
+        assert!(rig.meter().serves());
+        thread::sleep(Duration::from_millis(20));
+    }
+    rig.admit(1, 1).unwrap();
+    server.thaw();
+    let thawed = Instant::now();
+    while !rig.meter().store_answers() {
+        assert!(thawed.elapsed() < Duration::from_secs(10), "it is still said to be away");
+        thread::sleep(Duration::from_millis(20));
+    }
+    println!("back after {:?}", thawed.elapsed());
+}
+
+#[test]
 fn neither_the_end_nor_a_call_waits_for_one_long_reading() {
     let server = Postgres::start().unwrap();
     let mut rig = rig(&server, "locked");

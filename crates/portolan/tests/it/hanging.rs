@@ -45,6 +45,8 @@ fn a_database_that_hangs_holds_up_no_stop_and_costs_no_unit() {
             answered.fetch_add(1, Ordering::SeqCst);
         }
         server.freeze();
+        let frozen = Instant::now();
+        let health = serving.address("metrics and health");
         let stop = AtomicBool::new(false);
         let took = thread::scope(|scope| {
             for key in [&key, &stranger] {
@@ -59,7 +61,16 @@ fn a_database_that_hangs_holds_up_no_stop_and_costs_no_unit() {
                     }
                 });
             }
-            thread::sleep(Duration::from_millis(wait_ms));
+            while frozen.elapsed() < Duration::from_millis(wait_ms) {
+                // Asked by a balancer all the time, which hangs nobody and asks nothing of the database.
+                let asked = Instant::now();
+                let page = http(health, "GET", "/readyz", "", "").unwrap();
+                assert!(asked.elapsed() < Duration::from_millis(500), "{:?}", asked.elapsed());
+                assert_eq!((page.status, &page.json()["ready"]), (200, &true.into()), "{page:?}");
+                let is_open = page.json()["store"] == "open";
+                assert!(!is_open || frozen.elapsed() < Duration::from_secs(4), "{page:?}");
+                thread::sleep(Duration::from_millis(20));
+            }
             let began = Instant::now();
             serving.signal("TERM");
             assert!(serving.wait().success(), "{}", serving.log());
