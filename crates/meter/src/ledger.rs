@@ -105,8 +105,12 @@ impl Ledger {
     }
 
     /// Begins to borrow, where the store lends; everything counted so far is recorded by then.
+    ///
+    /// # Errors
+    /// It cannot be recorded, for want of room to write the file anew: others would be lent what was used.
     pub(crate) fn begin_lending(&mut self, store: &dyn Store) -> Result<(), StoreError> {
         if let Some(lender) = store.lender() {
+            self.renew()?;
             self.lessee = Some(Lessee::begin(self.service, self.file.replica(), lender)?);
         }
         Ok(())
@@ -181,6 +185,8 @@ impl Ledger {
     /// The slot of a row, made if there is none.
     pub(crate) fn slot(&self, name: RowName) -> io::Result<u32> {
         let mut slots = self.slots();
+        // What is added to a file that waits would be lost with the process.
+        self.file.renew()?;
         if let Some(slot) = slots.slot_by_name.get(&name) {
             return Ok(*slot);
         }
@@ -206,6 +212,15 @@ impl Ledger {
         Ok(())
     }
 
+    /// Has the file in this format, so that its rows may be recorded.
+    fn renew(&self) -> Result<(), StoreError> {
+        let _slots = self.slots();
+        self.file.renew().map_err(|error| match has_no_room(&error) {
+            true => StoreError::Full(format!("{}: {error}", self.file.path().display())),
+            false => StoreError::Failed(format!("{}: {error}", self.file.path().display())),
+        })
+    }
+
     /// Waits until everything counted so far is on the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.file.sync()
@@ -215,6 +230,7 @@ impl Ledger {
     pub(crate) fn record(&self, store: &dyn Store, now: Now) -> Result<(), StoreError> {
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
         let live = self.settled_rows(store, &mut recorded)?;
+        self.renew()?;
         let changed: Vec<_> = live
             .iter()
             .filter(|(slot, row)| recorded.get(slot).is_none_or(|past| past.units != row.units))

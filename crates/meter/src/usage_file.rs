@@ -3,12 +3,13 @@
 //! A header page, then segments of fixed-size slots, one slot a live row. Segments are mapped
 //! once and never move, so a slot's words can be added to without a lock. What a slot counts is
 //! published last (its check word), and withdrawn first, so a process killed at any moment leaves
-//! each slot either a whole row or free. Leaves to `header` whose file it is, to `slot` what its
-//! words say, and to `absent` a file that has no room on the disk yet.
+//! each slot either a whole row or free. Leaves to `opening` how one is opened and made, to `header`
+//! whose file it is, to `slot` what its words say, to `absent` a file that has no room on the disk yet,
+//! and to `waiting` one of a former format that has none to be written anew.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,16 +24,19 @@ mod former;
 mod header;
 mod layout;
 mod look;
+mod opening;
 mod slot;
+mod waiting;
 
 use absent::Absent;
-use header::{header, owner};
+use header::owner;
 pub(crate) use layout::SEGMENT_SLOTS;
 use layout::{HEADER_BYTES, HEADER_WORDS, MOST_SEGMENTS, SEGMENT_BYTES, SLOT_WORDS};
 use slot::{
     ABSURD_UNITS, ACCOUNT, CHAIN, CHECK, HOUR, KEY, UNITS, UNSETTLED, check, coded, decoded,
 };
 pub(crate) use slot::{LiveRow, Slot};
+use waiting::Waiting;
 
 /// The mapped file.
 #[derive(Debug)]
@@ -43,49 +47,12 @@ pub(crate) struct UsageFile {
     file: OnceLock<File>,
     /// What makes it then.
     absent: Option<Absent>,
+    /// Its slots, as long as it is still of a former format.
+    waiting: Option<Waiting>,
     segments: Box<[OnceLock<Words>]>,
 }
 
 impl UsageFile {
-    /// Opens the file of a service for counting, making it if it is not there. On a full disk it is made
-    /// later: nothing can be counted until then.
-    pub(crate) fn open(
-        path: &Path,
-        service: Service,
-        identity: u64,
-    ) -> Result<UsageFile, OpenError> {
-        let failed = |source| OpenError::File { path: path.to_owned(), source };
-        let length = fs::metadata(path).map_or(0, |metadata| metadata.len());
-        // Nothing was counted in a file that was made but never begun.
-        if length == 0 {
-            let replica = Replica::random().map_err(failed)?;
-            match make(path, &header(service, identity, replica), &[]) {
-                Err(error) if has_no_room(&error) => {
-                    return UsageFile::absent(path, service, identity);
-                }
-                made => made.map_err(failed)?,
-            }
-        } else if let Some(slots) = former::slots(path, service, identity).map_err(failed)? {
-            // What it counted was recorded without a number.
-            make(path, &header(service, identity, Replica::FIRST), &slots).map_err(failed)?;
-        }
-        UsageFile::map(path, service, identity)
-    }
-
-    /// Opens the file of a service to look into it; `None` if there is none.
-    pub(crate) fn look(
-        path: &Path,
-        service: Service,
-        identity: u64,
-    ) -> Result<Option<UsageFile>, OpenError> {
-        match fs::metadata(path) {
-            Ok(metadata) if metadata.len() > 0 => UsageFile::map(path, service, identity).map(Some),
-            Ok(_) => Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(OpenError::File { path: path.to_owned(), source }),
-        }
-    }
-
     fn map(path: &Path, service: Service, identity: u64) -> Result<UsageFile, OpenError> {
         let failed = |source| OpenError::File { path: path.to_owned(), source };
         let file = open_shared(path)?;
@@ -102,7 +69,7 @@ impl UsageFile {
         if segments > MOST_SEGMENTS {
             return Err(foreign("it is longer than a usage file can be"));
         }
-        let file = UsageFile::of(path, replica, OnceLock::from(file), None);
+        let file = UsageFile::of(path, replica, OnceLock::from(file), None, None);
         for segment in 0..segments {
             match file.map_segment(segment) {
                 // A full disk had no room for what the file was made longer by.
@@ -118,9 +85,10 @@ impl UsageFile {
         replica: Replica,
         file: OnceLock<File>,
         absent: Option<Absent>,
+        waiting: Option<Waiting>,
     ) -> UsageFile {
         let segments = (0..MOST_SEGMENTS).map(|_| OnceLock::new()).collect();
-        UsageFile { path: path.to_owned(), replica, file, absent, segments }
+        UsageFile { path: path.to_owned(), replica, file, absent, waiting, segments }
     }
 
     /// The file's own place, for messages.
@@ -133,9 +101,13 @@ impl UsageFile {
         self.replica
     }
 
-    /// Slots of the segments that are mapped.
+    /// Slots of the segments that are mapped, or of a file that waits to be written anew.
     pub(crate) fn len(&self) -> usize {
-        self.segments.iter().take_while(|segment| segment.get().is_some()).count() * SEGMENT_SLOTS
+        let mapped = self.segments.iter().take_while(|segment| segment.get().is_some()).count();
+        match (mapped, &self.waiting) {
+            (0, Some(waiting)) => waiting.len(),
+            _ => mapped * SEGMENT_SLOTS,
+        }
     }
 
     /// Adds a segment of free slots.
@@ -155,7 +127,7 @@ impl UsageFile {
             reserve(file, offset, SEGMENT_BYTES)?;
             file.set_len(offset + SEGMENT_BYTES)?;
         }
-        let words = Words::map(file, offset, SEGMENT_SLOTS * SLOT_WORDS)?;
+        let words = words_of(file, segment)?;
         // Mapped twice by nobody: growing is done under the ledger's lock.
         let _ = self.segments[segment].set(words);
         Ok(())
@@ -177,8 +149,10 @@ impl UsageFile {
     #[inline]
     fn word(&self, slot: u32, word: usize) -> Option<&AtomicU64> {
         let slot = slot as usize;
-        let words = self.segments.get(slot / SEGMENT_SLOTS)?.get()?;
-        words.get(slot % SEGMENT_SLOTS * SLOT_WORDS + word)
+        match self.segments.get(slot / SEGMENT_SLOTS)?.get() {
+            Some(words) => words.get(slot % SEGMENT_SLOTS * SLOT_WORDS + word),
+            None => self.waiting.as_ref()?.word(slot, word),
+        }
     }
 
     /// Makes a free slot the row of that name, unsettled and without units.
@@ -292,6 +266,12 @@ impl UsageFile {
     }
 }
 
+/// Maps a segment for which the file is long enough.
+fn words_of(file: &File, segment: usize) -> io::Result<Words> {
+    let offset = HEADER_BYTES + segment as u64 * SEGMENT_BYTES;
+    Words::map(file, offset, SEGMENT_SLOTS * SLOT_WORDS)
+}
+
 /// The file is not what its name says.
 fn foreign(path: &Path, problem: &str) -> OpenError {
     let problem = format!(
@@ -300,27 +280,5 @@ fn foreign(path: &Path, problem: &str) -> OpenError {
     OpenError::Foreign { path: path.to_owned(), problem }
 }
 
-/// Writes a new file beside the place and moves it there, so that it is whole or absent.
-fn make(path: &Path, header: &[u64], slots: &[u64]) -> io::Result<()> {
-    let fresh = path.with_extension("new");
-    let mut bytes: Vec<u8> = header.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    bytes.resize(HEADER_BYTES as usize, 0);
-    bytes.extend(slots.iter().flat_map(|word| word.to_ne_bytes()));
-    let write = || {
-        let mut file = fs::File::options();
-        let file = file.write(true).create(true).truncate(true).mode(0o600);
-        let mut file = file.open(&fresh)?;
-        file.write_all(&bytes)?;
-        file.sync_all()?;
-        fs::rename(&fresh, path)
-    };
-    let written = write();
-    if written.is_err() {
-        // It would take the room that others may find.
-        let _ = fs::remove_file(&fresh);
-    }
-    written
-}
-
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -5,7 +5,7 @@ use std::thread;
 
 use super::*;
 use crate::store::ChainName;
-use crate::{Clock, Hands, Utc, sqlite::Sqlite};
+use crate::{Clock, Hands, Replica, Utc, sqlite::Sqlite};
 
 const HOUR: u32 = 500_000;
 
@@ -289,4 +289,59 @@ fn rows_that_the_store_has_no_room_for_count_from_the_file() {
     limit("1000000");
     rig.record(&ledger);
     assert_eq!((rig.recorded(name(0, HOUR)), sum(&ledger)), (9, 2009));
+}
+
+#[test]
+fn rows_of_a_former_file_wait_for_room_and_count_once() {
+    let rig = Rig::new();
+    let identity = rig.store.identity().unwrap();
+    let (one, two, three) = (name(1, HOUR), name(2, HOUR), name(3, HOUR));
+    let rows = [(one, 7, true), (two, 3, false)];
+    crate::usage_file::tests::make_unnumbered(&rig.map(), identity, &rows);
+    let before = [UsageRow { name: one, units: 10 }, UsageRow { name: two, units: 2 }];
+    rig.store.record(Service::Gateway, Replica::FIRST, &before).unwrap();
+    let former = std::fs::read(rig.map()).unwrap();
+    let fill = || crate::usage_file::tests::fill(&rig.map());
+    let pause = || thread::sleep(Duration::from_millis(250));
+    let units = |ledger: &Ledger| {
+        let mut totals = ledger.totals(&rig.store, HOUR..HOUR + 1).unwrap();
+        totals.sort_by_key(|total| total.key);
+        totals.iter().map(|total| (total.key, total.units)).collect::<Vec<_>>()
+    };
+    // Ended twice without having found room: nothing has changed.
+    for _ in 0..2 {
+        fill();
+        let ledger = rig.open();
+        assert_eq!(units(&ledger), [(1, 17), (2, 3)]);
+        for name in [one, three] {
+            pause();
+            fill();
+            assert!(has_no_room(&ledger.slot(name).unwrap_err()));
+        }
+        pause();
+        fill();
+        let full = ledger.record(&rig.store, rig.clock.now()).unwrap_err();
+        assert!(matches!(full, StoreError::Full(_)), "{full}");
+        assert_eq!((rig.recorded(one), rig.recorded(two)), (10, 2));
+        assert!(std::fs::read(rig.map()).unwrap() == former);
+    }
+    fill();
+    let ledger = rig.open();
+    pause();
+    charge(&ledger, one, 1);
+    charge(&ledger, three, 1);
+    assert_eq!(units(&ledger), [(1, 18), (2, 3), (3, 1)]);
+    rig.record(&ledger);
+    drop(ledger);
+    let ledger = rig.open();
+    assert_eq!(units(&ledger), [(1, 18), (2, 3), (3, 1)]);
+    assert_eq!((rig.recorded(one), rig.recorded(two), rig.recorded(three)), (18, 3, 1));
+    drop(ledger);
+    // By nobody asked, recording finds the room too.
+    std::fs::write(rig.map(), &former).unwrap();
+    fill();
+    let ledger = rig.open();
+    pause();
+    rig.record(&ledger);
+    assert!(!ledger.file.waits());
 }

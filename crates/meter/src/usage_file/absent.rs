@@ -11,13 +11,14 @@ use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::UsageFile;
 use super::header::header;
-use super::{UsageFile, make};
+use super::opening::make;
 use crate::folder::open_shared;
 use crate::{OpenError, Replica, Service};
 
-/// Between two attempts, each of which writes until the disk is full.
-const TRY_AGAIN: Duration = Duration::from_millis(200);
+/// Between two attempts to make a file.
+pub(super) const TRY_AGAIN: Duration = Duration::from_millis(200);
 
 /// What the file will be made of.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ impl UsageFile {
         tracing::error!(%file, "no room for it: what is charged on the {service} is refused until there is");
         let header = header(service, identity, replica);
         let absent = Absent { header, tried: Mutex::new(Instant::now()) };
-        Ok(UsageFile::of(path, replica, OnceLock::new(), Some(absent)))
+        Ok(UsageFile::of(path, replica, OnceLock::new(), Some(absent), None))
     }
 
     /// The file itself, made now if there is room by now.

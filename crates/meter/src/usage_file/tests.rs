@@ -1,5 +1,7 @@
 //! B13: the file grows in place, survives, and refuses or repairs what is damaged.
 
+use std::fs;
+
 use super::header::{FORMAT, MARK};
 use super::*;
 
@@ -165,15 +167,27 @@ fn no_flipped_bit_of_units_is_taken_for_units() {
 
 /// Makes the file at a path one of a former format, with these words of units.
 fn make_former(path: &Path, format: u64, units: &[u64]) {
-    let file = open(path).unwrap();
+    let rows: Vec<_> = (0..).zip(units).map(|(key, units)| (name(key, 100), *units)).collect();
+    make_former_of(path, format, 42, &rows);
+}
+
+/// Makes the file at a path one of format 2 with these rows: units, and whether they are unsettled.
+pub(crate) fn make_unnumbered(path: &Path, identity: u64, rows: &[(RowName, u64, bool)]) {
+    let word = |units, unsettled| coded(units) + if unsettled { UNSETTLED } else { 0 };
+    let rows = rows.iter().map(|(name, units, unsettled)| (*name, word(*units, *unsettled)));
+    make_former_of(path, 2, identity, &rows.collect::<Vec<_>>());
+}
+
+fn make_former_of(path: &Path, format: u64, identity: u64, rows: &[(RowName, u64)]) {
+    let file = UsageFile::open(path, Service::Gateway, identity).unwrap();
     file.grow().unwrap();
-    for (slot, units) in (0..).zip(units) {
-        file.begin(slot, name(slot.into(), 100));
+    for (slot, (name, units)) in (0..).zip(rows) {
+        file.begin(slot, *name);
         file.store(slot, UNITS, *units);
     }
     drop(file);
     let mut bytes = fs::read(path).unwrap();
-    let mut header = header::former(format, Service::Gateway, 42);
+    let mut header = header::former(format, Service::Gateway, identity);
     header.push(0);
     for (place, word) in header.iter().enumerate() {
         bytes[place * 8..place * 8 + 8].copy_from_slice(&word.to_ne_bytes());
@@ -189,8 +203,10 @@ fn a_file_of_a_former_format_is_read_once_and_keeps_its_rows() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("u.map");
         make_former(&path, format, &units);
-        let looked = UsageFile::look(&path, Service::Gateway, 42).unwrap_err().to_string();
-        assert!(looked.contains("older Portolan"), "{looked}");
+        let former = fs::read(&path).unwrap();
+        let looked = UsageFile::look(&path, Service::Gateway, 42).unwrap().unwrap();
+        assert_eq!((live(&looked).len(), looked.replica()), (2, Replica::FIRST));
+        assert!(fs::read(&path).unwrap() == former);
         for _ in 0..2 {
             let file = open(&path).unwrap();
             // Rows that were recorded before there were replicas go on.
@@ -200,6 +216,67 @@ fn a_file_of_a_former_format_is_read_once_and_keeps_its_rows() {
             assert_eq!(file.rows().filter(|(_, slot)| *slot == Slot::Damaged).count(), 1);
         }
     }
+}
+
+/// Has the next attempt to make a file find no room.
+pub(crate) fn fill(path: &Path) {
+    std::os::unix::fs::symlink("/dev/full", path.with_extension("new")).unwrap();
+}
+
+#[test]
+fn a_file_of_a_former_format_waits_for_room_and_is_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("u.map");
+    make_former(&path, 1, &[7, 1 << 63 | 9, 1 << 62]);
+    let former = fs::read(&path).unwrap();
+    fill(&path);
+    let file = open(&path).unwrap();
+    assert!(file.waits());
+    assert_eq!((file.len(), file.replica()), (SEGMENT_SLOTS, Replica::FIRST));
+    let row = |key, units, unsettled| LiveRow { name: name(key, 100), units, unsettled };
+    assert_eq!(live(&file), [row(0, 7, false), row(1, 9, true)]);
+    file.settle(1, 4);
+    for _ in 0..2 {
+        std::thread::sleep(absent::TRY_AGAIN);
+        fill(&path);
+        // Tried once, and not again at once.
+        for _ in 0..2 {
+            assert!(has_no_room(&file.renew().unwrap_err()));
+            assert!(fs::read(&path).unwrap() == former);
+            assert!(!path.with_extension("new").exists());
+        }
+    }
+    std::thread::sleep(absent::TRY_AGAIN);
+    file.sync().unwrap();
+    file.renew().unwrap();
+    assert!(!file.waits());
+    assert!(file.add(0, &name(0, 100), 1));
+    file.grow().unwrap();
+    let expected = [row(0, 8, false), row(1, 13, false)];
+    assert_eq!((live(&file), file.len()), (expected.to_vec(), 2 * SEGMENT_SLOTS));
+    drop(file);
+    let file = open(&path).unwrap();
+    assert_eq!((live(&file), file.replica()), (expected.to_vec(), Replica::FIRST));
+}
+
+#[test]
+fn a_file_that_waits_replaces_no_other_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("u.map");
+    make_former(&path, 2, &[coded(7)]);
+    fill(&path);
+    let file = open(&path).unwrap();
+    std::thread::sleep(absent::TRY_AGAIN);
+    fs::remove_file(&path).unwrap();
+    drop(open(&path).unwrap());
+    let other = fs::read(&path).unwrap();
+    assert_eq!(file.renew().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    assert!(file.waits() && fs::read(&path).unwrap() == other);
+    // Taken away, it is written all the same.
+    std::thread::sleep(absent::TRY_AGAIN);
+    fs::remove_file(&path).unwrap();
+    file.renew().unwrap();
+    assert_eq!(live(&open(&path).unwrap())[0].units, 7);
 }
 
 #[test]

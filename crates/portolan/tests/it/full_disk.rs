@@ -307,6 +307,84 @@ fn a_start_on_a_full_disk_without_its_files_refuses_what_it_cannot_count() {
     }
 }
 
+/// Makes a usage file one of format 2, as a program wrote it that knew of no replicas.
+fn make_former(path: &std::path::Path) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let words = bytes.as_chunks_mut::<8>().0;
+    words[1] = 2_u64.to_ne_bytes();
+    let begin = words[..5].as_flattened();
+    let hash = begin.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    words[5] = (hash ^ hash >> 32).to_ne_bytes();
+    words[6] = [0; 8];
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// The first start of this version over usage files of a former one finds no room to write them anew.
+/// What they have counted stays in them, counts against quotas, and is recorded once there is room.
+#[test]
+fn a_start_on_a_full_disk_with_usage_files_of_a_former_format_counts_once_there_is_room() {
+    let Some(mut shell) = Shell::on_a_small_disk() else {
+        println!("skipped: no disk can be had here");
+        return;
+    };
+    shell.add_account();
+    let gateway = shell.serve("whole");
+    wait("the index", || (shell.block("whole") == 200).then_some(()));
+    for _ in 0..6 {
+        shell.call(gateway);
+    }
+    // Some of it was recorded, and some is in the file alone.
+    shell.does("kill -TERM %% && wait %%");
+    shell.serve("killed");
+    shell.does("kill -KILL %%; wait %%; true");
+    assert_eq!(shell.used(), 8);
+    // Only the shell sees the small disk. What was recorded then was so without a number.
+    shell.does("cp data/portolan.sqlite* .");
+    let database = shell.stage.folder.path().join("portolan.sqlite");
+    let database = rusqlite::Connection::open(database).unwrap();
+    database.execute("UPDATE usage SET replica = 0", []).unwrap();
+    database.close().unwrap();
+    shell.does("rm data/portolan.sqlite* && cp portolan.sqlite data");
+    for service in ["gateway", "explorer"] {
+        shell.does(&format!("cp data/usage-{service}.map former-{service}"));
+        make_former(&shell.stage.folder.path().join(format!("former-{service}")));
+        shell.does(&format!("cp former-{service} data/usage-{service}.map"));
+    }
+    let mut ends = ["KILL", "TERM"].into_iter();
+    let gateway = loop {
+        shell.fill();
+        let log = format!("former{}", ends.len());
+        let gateway = shell.start(&log);
+        // What the index has given back meanwhile.
+        shell.fill();
+        let refused = call(gateway, "btc", &shell.stage.key, TIP);
+        assert_eq!(refused.status, 503, "{refused:?} {}", shell.read(&log));
+        assert!(refused.body.contains("SERVICE_UNAVAILABLE"), "{refused:?}");
+        assert!(shell.read(&log).contains("no room to write it anew"), "{}", shell.read(&log));
+        assert_eq!(shell.block(&log), 503);
+        assert_eq!(shell.used(), 8);
+        // They are as they were, byte for byte.
+        for service in ["gateway", "explorer"] {
+            shell.does(&format!("cmp former-{service} data/usage-{service}.map"));
+        }
+        let Some(end) = ends.next() else { break gateway };
+        shell.does(&format!("kill -{end} %%; wait %%; true"));
+        shell.does("rm -f data/fill*");
+    };
+    shell.does("rm data/fill*");
+    shell.call(gateway);
+    wait("the explorer", || (shell.block("former0") == 200).then_some(()));
+    shell.does("! cmp -s former-gateway data/usage-gateway.map");
+    assert_eq!(shell.used(), 9);
+    shell.does("kill -TERM %% && wait %%");
+    assert_eq!(shell.used(), 9);
+    shell.serve("after");
+    shell.does("kill -KILL %%; wait %%; true");
+    assert_eq!(shell.used(), 10);
+}
+
 /// Some file systems have no room for a new name either.
 #[test]
 fn a_start_without_room_for_its_lock_counts_nothing_until_it_has_it() {
