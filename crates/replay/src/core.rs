@@ -95,6 +95,11 @@ pub(crate) fn denied() -> Reply {
 }
 
 fn rest(player: &Player, request: &Request) -> Reply {
+    if request.path == "/rest/chaininfo.json"
+        && let Some(info) = player.told_by_rest("getblockchaininfo")
+    {
+        return Reply::new(200, "application/json", Chunks::default().shared(info).text("\n"));
+    }
     match player.binary(&request.path, None) {
         Some(content) => {
             Reply::new(200, "application/octet-stream", Chunks::default().shared(content))

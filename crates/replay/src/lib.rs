@@ -5,7 +5,8 @@
 //! answer means is not known here.
 //!
 //! Invariant: nothing that a client sends makes a replayed node panic or hang; a call that was not
-//! recorded gets an error in the node's own shape.
+//! recorded gets an error in the node's own shape, and not the one for a method that it lacks where
+//! nodes of its chain have it.
 
 #![warn(unreachable_pub)]
 

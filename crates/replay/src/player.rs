@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
+use chain::MethodSet;
 
 use crate::derived::Derived;
 use crate::exchange::Said;
@@ -36,7 +37,8 @@ pub(crate) enum Found {
     Error { code: i64, error: Bytes },
     /// The whole body, for id "0".
     Body(Bytes),
-    /// The node was never heard to know this method.
+    /// The node said that it does not know this method; or it is none of its chain, and the node was
+    /// never heard to know it.
     UnknownMethod,
     /// The method is known, this call was not recorded.
     NotRecorded,
@@ -46,6 +48,8 @@ pub(crate) enum Found {
 #[derive(Debug)]
 pub(crate) struct Player {
     recording: &'static Recording,
+    /// What nodes of the chain have, recorded or not.
+    methods: Option<&'static MethodSet>,
     phase: AtomicU8,
     restricted: bool,
     calls: AtomicU64,
@@ -57,9 +61,14 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    pub(crate) fn new(recording: &'static Recording, options: &ReplayOptions) -> Player {
+    pub(crate) fn new(
+        recording: &'static Recording,
+        methods: Option<&'static MethodSet>,
+        options: &ReplayOptions,
+    ) -> Player {
         Player {
             recording,
+            methods,
             phase: AtomicU8::new(options.phase as u8),
             restricted: options.restricted,
             calls: AtomicU64::new(0),
@@ -100,8 +109,25 @@ impl Player {
                 Some((code, error)) => Found::Error { code, error },
                 None => Found::NotRecorded,
             },
-            None if self.recording.knows(method) => Found::NotRecorded,
+            None if self.has_method(method) => Found::NotRecorded,
             None => Found::UnknownMethod,
+        }
+    }
+
+    /// Has the node that was recorded such a method, as far as is known?
+    fn has_method(&self, method: &str) -> bool {
+        let of_chain = self.methods.is_some_and(|set| set.find(method).is_some());
+        self.recording.knows(method) || (of_chain && !self.recording.lacks(method))
+    }
+
+    /// What a method without parameters was answered first, without counting it as a call; of a node that
+    /// was asked by REST.
+    pub(crate) fn told_by_rest(&self, method: &str) -> Option<Bytes> {
+        let key = call_key("", method.as_bytes(), "").filter(|_| self.recording.has_rest())?;
+        let numbers = self.recording.find(&key, self.phases().1, self.restricted);
+        match self.recording.lines()[*numbers.first()?].said {
+            Said::Result(span) => Some(self.recording.shared(span)),
+            _ => None,
         }
     }
 

@@ -43,6 +43,9 @@ pub(crate) struct Recording {
     lines: Vec<Exchange>,
     lines_by_call: HashMap<Vec<u8>, Vec<usize>>,
     known_methods: HashSet<Vec<u8>>,
+    /// Of which the node said that it has no such method.
+    lacking_methods: HashSet<Vec<u8>>,
+    has_rest: bool,
 }
 
 impl Recording {
@@ -74,6 +77,8 @@ impl Recording {
             bytes,
             lines_by_call: HashMap::with_capacity(lines.len()),
             known_methods: HashSet::new(),
+            lacking_methods: HashSet::new(),
+            has_rest: false,
             lines,
         };
         for number in 0..recording.lines.len() {
@@ -83,13 +88,17 @@ impl Recording {
                     let (path, params) = (recording.text(path), recording.text(params));
                     let method = recording.slice(method);
                     let key = call_key(path, method, params);
-                    if recording.error(line.said).is_none_or(|error| error.0 != METHOD_NOT_FOUND) {
-                        let method = method.to_vec();
-                        recording.known_methods.insert(method);
-                    }
+                    let method = method.to_vec();
+                    match recording.error(line.said) {
+                        Some((METHOD_NOT_FOUND, _)) => recording.lacking_methods.insert(method),
+                        _ => recording.known_methods.insert(method),
+                    };
                     key
                 }
-                Asked::Rest(path) => Some(recording.slice(path).to_vec()),
+                Asked::Rest(path) => {
+                    recording.has_rest = true;
+                    Some(recording.slice(path).to_vec())
+                }
                 Asked::Binary { path, body } => {
                     Some([recording.slice(path), b"\0", recording.slice(body)].concat())
                 }
@@ -110,6 +119,16 @@ impl Recording {
     /// Was this method ever answered with anything but "no such method"?
     pub(crate) fn knows(&self, method: &str) -> bool {
         self.known_methods.contains(method.as_bytes())
+    }
+
+    /// Was this method never answered with anything but "no such method"?
+    pub(crate) fn lacks(&self, method: &str) -> bool {
+        !self.knows(method) && self.lacking_methods.contains(method.as_bytes())
+    }
+
+    /// Was anything asked by REST?
+    pub(crate) fn has_rest(&self) -> bool {
+        self.has_rest
     }
 
     /// The lines that answer `key` in the first of `phases` that has any; if `restricted`, those of

@@ -79,7 +79,8 @@ impl Replay {
             .ok()
             .flatten()
             .ok_or_else(unknown)??;
-        let player = Player::new(recording, &options);
+        let methods = chain::find(slug).map(|chain| chain.methods());
+        let player = Player::new(recording, methods, &options);
         let (auth, websocket) = (options.auth, options.websocket);
         let node = Arc::new(RecordedNode { speech, auth, websocket, player });
         let scheme = if options.tls.is_some() { "https" } else { "http" };

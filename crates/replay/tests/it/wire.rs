@@ -78,6 +78,38 @@ async fn what_was_not_recorded_is_refused_in_the_dialect() {
     }
 }
 
+/// The real node had them, so they are not said to be missing, but for what it said so of itself.
+#[tokio::test]
+async fn methods_of_a_chain_are_known_where_none_was_recorded() {
+    for slug in CHAINS {
+        let replay = start(slug).await;
+        for method in chain::find(slug).unwrap().methods().iter().filter(|method| !method.path) {
+            let name = method.name;
+            let request =
+                format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{name}","params":[987654321]}}"#);
+            let (_, body) = said(&replay, &request).await;
+            assert!(!body.contains("-32601"), "{slug} {name}: {body}");
+        }
+    }
+}
+
+/// A node whose blocks were recorded by REST has it.
+#[tokio::test]
+async fn rest_tells_of_the_chain_where_it_is_on() {
+    let request = r#"{"id":7,"method":"getblockchaininfo"}"#;
+    for slug in ["btc", "ltc", "doge", "bch", "xec"] {
+        let replay = start(slug).await;
+        let answer = get(&format!("{}/rest/chaininfo.json", replay.url()), &[]).await.unwrap();
+        let has_rest =
+            replay::recorded(slug).unwrap().any(|line| line.kind() == replay::RecordedKind::Rest);
+        assert_eq!(answer.status == 200, has_rest, "{slug}: {answer:?}");
+        if has_rest {
+            let (_, body) = said(&replay, request).await;
+            assert!(body.contains(answer.text().trim_end()), "{slug}: {}", answer.text());
+        }
+    }
+}
+
 /// Nothing that is sent ends a node or leaves a client waiting.
 #[tokio::test]
 async fn junk_gets_an_answer() {
