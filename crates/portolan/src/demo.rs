@@ -17,7 +17,7 @@ use meter::{Admin, Clock, KeyOptions, PlanConfig};
 use node::NodeConfig;
 use replay::{Replay, ReplayOptions, Take};
 use samples::Sample;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::cli::DemoArgs;
 use crate::cli::output::Output;
@@ -101,8 +101,14 @@ async fn demo(
         Some(address) if !output.json => samples::samples(address, &key).await,
         _ => Vec::new(),
     };
-    let line = json!({ "gateway": gateway, "explorer": explorer, "key": key });
-    output.print(&line, |_| what_to_try(&gateway, &explorer, &key, &samples))?;
+    let of_nodes = nodes.iter().map(|(slug, node)| {
+        ((*slug).to_owned(), json!({ "network": network(slug), "url": node.url() }))
+    });
+    let of_nodes: Map<String, Value> = of_nodes.collect();
+    let line = json!({ "gateway": gateway, "explorer": explorer, "key": key, "nodes": of_nodes });
+    output.print(&line, |_| {
+        what_to_try(&gateway, &explorer, &key, &samples) + &about_nodes(&nodes)
+    })?;
     signals.end().await;
     let code = end(server, signals, Duration::ZERO).await;
     drop(nodes);
@@ -125,14 +131,17 @@ async fn recorded_nodes() -> Result<Vec<(&'static str, Replay)>, Failure> {
 }
 
 /// The recordings are of private networks, where blocks are made at will.
-fn chain(slug: &str, node: &Replay) -> ChainConfig {
+fn network(slug: &str) -> &'static str {
     let private = |chain: &'static chain::Chain| {
         // Where a chain has two (dcr: simnet, regnet), the recording is of the first.
         chain.networks.iter().find(|network| network.kind == chain::NetworkKind::Regtest)
     };
-    let network = chain::find(slug).and_then(private).map_or("mainnet", |network| network.name);
+    chain::find(slug).and_then(private).map_or("mainnet", |network| network.name)
+}
+
+fn chain(slug: &str, node: &Replay) -> ChainConfig {
     ChainConfig {
-        network: network.into(),
+        network: network(slug).into(),
         nodes: vec![NodeConfig::new(node.url())],
         ..ChainConfig::default()
     }
@@ -195,7 +204,18 @@ fn what_to_try(gateway: &str, explorer: &str, key: &str, samples: &[Sample]) -> 
             );
         }
     }
-    text + "\nControl-C stops it."
+    text
+}
+
+/// What the nodes are, and where: for a configuration of one's own.
+fn about_nodes(nodes: &[(&'static str, Replay)]) -> String {
+    let places =
+        nodes.iter().map(|(slug, node)| format!("{slug} {} {}", network(slug), node.url()));
+    format!(
+        "\nThe nodes answer recorded calls alone, any other with an error as theirs; for a configuration of \
+         yours they are at: {}.\n\nControl-C stops it.",
+        places.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// The method that tells the height of a chain's tip.

@@ -36,6 +36,24 @@ fn check_outputs(explorer: SocketAddr, key: &str) {
     assert_eq!((answer.status, &answer.json()["total"]), (200, &json!("3000000000000")));
 }
 
+/// A configuration of one's own may name the recorded nodes, which lack nothing that their chains have.
+fn check_nodes(nodes: &Value) {
+    let mut config = String::new();
+    for (chain, node) in nodes.as_object().unwrap() {
+        config += &format!(
+            "[chain.{chain}]\nnetwork = {}\nnodes = [{{ url = {} }}]\n",
+            node["network"], node["url"]
+        );
+    }
+    let folder = Folder::with(&config);
+    let checked = folder.json(&["check"]);
+    let checked = checked.as_array().unwrap();
+    assert_eq!(checked.len(), 9, "{config}");
+    for node in checked {
+        assert_eq!((&node["ok"], &node["missing"]), (&json!(true), &json!([])), "{node}");
+    }
+}
+
 #[test]
 fn each_of_nine_chains_answers_with_the_key() {
     let folder = Folder::with("unknown = \"the demo reads no file unless told to\"");
@@ -47,7 +65,7 @@ fn each_of_nine_chains_answers_with_the_key() {
     let line = demo.line();
     let ready: Value = serde_json::from_str(&line).unwrap();
     let names: Vec<&String> = ready.as_object().unwrap().keys().collect();
-    assert_eq!(names, ["explorer", "gateway", "key"]);
+    assert_eq!(names, ["explorer", "gateway", "key", "nodes"]);
     let (gateway, key) = (address(&ready["gateway"]), ready["key"].as_str().unwrap());
     let explorer = address(&ready["explorer"]);
     for (chain, _) in TIPS {
@@ -64,6 +82,7 @@ fn each_of_nine_chains_answers_with_the_key() {
         assert_eq!(answer.status, 200, "{chain}: {answer:?}");
         assert!(!answer.json()["result"].is_null(), "{chain}: {answer:?}");
     }
+    check_nodes(&ready["nodes"]);
     for (chain, _) in TIPS {
         let of_chain = format!("chain=\"{chain}\"");
         wait("each index to be told to be in sync", || {
@@ -114,6 +133,12 @@ fn people_are_told_what_to_try() {
     };
     let (key, api) = (word("export KEY="), word("API=http://"));
     assert!(key.starts_with("ptl_") && word("URL=http://").contains(':'), "{text}");
+    // Who asks for more than was recorded knows why it fails, and where to point a configuration.
+    let nodes = text.lines().find(|line| line.contains("answer recorded calls alone")).unwrap();
+    for (chain, network) in [("btc", "regtest"), ("dcr", "simnet"), ("eth", "dev")] {
+        let shown = format!("{chain} {network} http://127.0.0.1:");
+        assert!(nodes.contains(&shown), "{nodes}");
+    }
     let (host, base) = api.split_once('/').unwrap();
     let shown: Vec<&str> = text.split("$API").skip(1).collect();
     assert!(shown.len() >= 15, "{text}");
