@@ -2,7 +2,7 @@
 //! answer, and what is to be changed in its own configuration.
 //!
 //! What to advise stands in `inspect/`: `reach` for nodes that do not answer us, `settings` and
-//! `advice` for those that do; `agreement` compares several. Invariant: nothing that is asked changes anything
+//! `advice` for those that do, `unknown` for what their answers do not tell; `agreement` compares several. Invariant: nothing that is asked changes anything
 //! on the node or costs it much; a method is probed with parameters that it refuses, or that are
 //! its cheapest.
 
@@ -23,6 +23,7 @@ mod agreement;
 mod inspection;
 mod reach;
 mod settings;
+mod unknown;
 
 pub use agreement::{Disagreement, disagreements};
 pub use inspection::{Inspection, Offer};
@@ -83,7 +84,11 @@ async fn listed(node: &Arc<Node>) -> Option<HashSet<String>> {
 async fn has_help(node: &Arc<Node>, name: &str) -> Option<bool> {
     match node.call_quietly("help", &format!("[\"{name}\"]")).await {
         Ok(raw) => Some(!raw.get().starts_with("\"help: unknown command")),
-        Err(CallError::Rpc { .. }) => Some(false),
+        // dcrd, internal/rpcserver/rpcserver.go: "Unknown method: X". Any other error is none about it.
+        Err(CallError::Rpc { code, message }) => {
+            let is_unknown = message.to_ascii_lowercase().contains("unknown");
+            (code == NO_METHOD || is_unknown).then_some(false)
+        }
         Err(_) => None,
     }
 }

@@ -9,6 +9,7 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::unknown::could_not_find_out;
 use crate::node::Node;
 use crate::{CallError, zmq};
 
@@ -20,6 +21,8 @@ const CORE_QUEUE: usize = 16;
 const CORE_WITH_LONG_QUEUE: u64 = 290_000;
 /// Modules of geth that the explorer uses besides the default ones.
 const GETH_MODULES: [&str; 2] = ["debug", "txpool"];
+/// Bitcoin Core's `RPC_INVALID_ADDRESS_OR_KEY`, of a transaction that is not found.
+const NOT_FOUND: i64 = -5;
 /// What the node has to publish for news by ZMQ.
 const TOPICS: [&str; 2] = ["pubhashblock", "pubhashtx"];
 
@@ -77,38 +80,53 @@ async fn is_pruned(node: &Arc<Node>) -> bool {
     serde_json::from_str::<Value>(raw.get()).is_ok_and(|info| info["pruned"] == true)
 }
 
-/// Whether transactions that no wallet knows are found: the coinbase of block 1 is such a one.
+/// Whether transactions that no wallet knows are found: the coinbase of block 1 is such a one. It lacks
+/// the index for certain only where it says that it does not find it, or speaks of the index.
 async fn transaction_index(node: &Arc<Node>, option: &str) -> Option<String> {
+    let could_not =
+        |error: &CallError| could_not_find_out("getrawtransaction finds mined transactions", error);
+    // There may be none.
     let hash = node.call_quietly("getblockhash", "[1]").await.ok()?;
     let block = match node.call_quietly("getblock", &format!("[{}]", hash.get())).await {
         Ok(block) => block,
         Err(CallError::Rpc { message, .. }) if message.contains("pruned") => {
             return Some(PRUNED.to_owned());
         }
-        Err(_) => return None,
+        Err(error) => return Some(could_not(&error)),
     };
     let block: Value = serde_json::from_str(block.get()).ok()?;
     let txid = block["tx"][0].as_str()?;
     match node.call_quietly("getrawtransaction", &format!("[\"{txid}\"]")).await {
-        Err(CallError::Rpc { .. }) => {
+        Ok(_) => None,
+        Err(CallError::Rpc { message, .. }) if message.contains("being indexed") => Some(
+            "its index of transactions is still being made: until then getrawtransaction does not find \
+             all mined ones"
+                .to_owned(),
+        ),
+        Err(CallError::Rpc { code, message }) if code == NOT_FOUND || message.contains("txindex") => {
             Some(format!("getrawtransaction finds no mined transactions: set {option}"))
         }
-        _ => None,
+        Err(error) => Some(could_not(&error)),
     }
 }
 
 /// Blocks come as bytes by REST. Bitcoin Core, src/httpserver.cpp: a path that nothing is
-/// registered for is a 404.
+/// registered for is a 404 without a text; those of REST have one.
 async fn rest(node: &Arc<Node>) -> Option<String> {
     match node.get_quietly("/rest/chaininfo.json").await {
-        Ok((StatusCode::NOT_FOUND, _)) => Some(
+        Ok((StatusCode::NOT_FOUND, text)) if text.is_empty() => Some(
             "rest=1 lets the explorer read blocks as bytes, which is faster than without"
                 .to_owned(),
         ),
         Ok((StatusCode::FORBIDDEN, _)) => {
             Some("its REST is closed to us: the explorer reads blocks faster with it".to_owned())
         }
-        _ => None,
+        Ok((StatusCode::OK, _)) => None,
+        Ok((status, _)) => {
+            let answer = format!("the node answered {status}");
+            Some(could_not_find_out("it has REST", &answer))
+        }
+        Err(error) => Some(could_not_find_out("it has REST", &error)),
     }
 }
 
@@ -188,15 +206,15 @@ async fn modules(node: &Arc<Node>) -> Option<String> {
 struct Restriction {
     #[serde(default)]
     restricted: bool,
-    #[serde(default)]
-    version: String,
+    /// Blank on a restricted port.
+    version: Option<String>,
 }
 
 async fn restricted(node: &Arc<Node>) -> Vec<String> {
     let mut advice = Vec::new();
     if let Ok(raw) = node.call_quietly("get_info", "{}").await
         && let Ok(info) = serde_json::from_str::<Restriction>(raw.get())
-        && (info.restricted || info.version.is_empty())
+        && (info.restricted || info.version.as_deref() == Some(""))
     {
         advice
             .push("its port is restricted: the explorer sees no whole mempool over it".to_owned());

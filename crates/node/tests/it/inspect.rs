@@ -136,6 +136,57 @@ async fn rest_news_queue_and_pruning_are_looked_at() {
     );
 }
 
+/// What a node answers when it is asked for the coinbase of block 1, and what is advised then.
+#[tokio::test]
+async fn an_answer_that_tells_neither_is_no_reason_for_advice() {
+    let core = "No such mempool transaction. Use -txindex or provide a block hash";
+    let building = "No such mempool transaction. Blockchain transactions are still in the process of \
+                    being indexed";
+    for (slug, code, message, set) in [
+        ("ltc", -5, core, Some(true)),
+        ("ltc", -5, "No information available about transaction", Some(true)),
+        ("ltc", -32603, "the transaction index must be enabled (specify --txindex)", Some(true)),
+        ("ltc", -5, building, None),
+        ("ltc", -1, "not in this recording", Some(false)),
+        ("ltc", -28, "Loading\\u0007 wallet", Some(false)),
+        ("ltc", -32601, "Method not found", Some(false)),
+    ] {
+        let (_server, found) = inspected(slug, "regtest", move |method, heard| match method {
+            "getrawtransaction" => rpc_error(code, message),
+            "rest/chaininfo.json" => with_status("404 Not Found", "some page"),
+            _ => litecoind(method, heard),
+        })
+        .await;
+        let says = |words: &str| found.advice.iter().any(|advice| advice.contains(words));
+        assert_eq!(says("set txindex=1"), set == Some(true), "{code}: {found:?}");
+        assert_eq!(says("still being made"), set.is_none(), "{code}: {found:?}");
+        let unknown =
+            format!("finds mined transactions (the node answered error {code}: {}", &message[..7]);
+        assert_eq!(says(&unknown), set == Some(false), "{code}: {found:?}");
+        assert!(!says("rest=1") && says("could not find out whether it has REST"), "{found:?}");
+        assert!(found.advice.iter().all(|one| !one.contains(char::is_control)), "{found:?}");
+    }
+}
+
+/// Help that fails is no answer about a method.
+#[tokio::test]
+async fn help_that_fails_takes_no_method_away() {
+    for (code, message, is_missing) in [
+        (-1, "not in this recording", false),
+        (-8, "Unknown method: joinpsbts", true),
+        (-32601, "Method not found", true),
+    ] {
+        let (_server, found) = inspected("ltc", "regtest", move |method, heard| match method {
+            "help" if heard.text().contains("joinpsbts") => rpc_error(code, message),
+            _ => litecoind(method, heard),
+        })
+        .await;
+        let missing: Vec<_> = found.missing().collect();
+        assert_eq!(missing.contains(&"joinpsbts"), is_missing, "{code}: {missing:?}");
+        assert_eq!(found.unasked().any(|method| method == "joinpsbts"), !is_missing);
+    }
+}
+
 /// A node whose block at each height is what `block` says.
 async fn with_blocks(height: u64, block: impl Fn(u64) -> u8 + Send + Sync + 'static) -> Scripted {
     Scripted::answering(move |heard| match heard.method().as_str() {
@@ -276,7 +327,25 @@ async fn live_litecoind_with_a_cookie_is_understood() {
     let found = inspect(&node).await;
     assert_eq!((found.state.verdict, found.state.height), (Verdict::Ready, Some(3)), "{found:?}");
     assert!(!found.offers.is_empty() && found.missing().next().is_none(), "{found:?}");
+    let says = |words: &str| found.advice.iter().any(|one| one.contains(words));
+    let wrong = ["txindex=1", "rest=1", "could not find out"];
+    assert!(!wrong.into_iter().any(says), "{found:?}");
     assert_eq!(node.state().idle_connections, 1);
+}
+
+#[tokio::test]
+async fn live_litecoind_without_its_settings_is_told_of_them() {
+    let without = ["-txindex=0", "-rest=0"];
+    let Ok(live) = testkit::Litecoind::start(testkit::Login::Cookie, &without).await else {
+        eprintln!("litecoind is not installed: skipped");
+        return;
+    };
+    live.mine(3).await.unwrap();
+    let config = NodeConfig { cookie: Some(live.cookie()), ..NodeConfig::new(live.url()) };
+    let found = inspect(&pool("ltc", "regtest", vec![config]).pick(&Tried::new()).unwrap()).await;
+    let says = |words: &str| found.advice.iter().any(|one| one.contains(words));
+    assert!(says("set txindex=1") && says("rest=1"), "{found:?}");
+    assert!(!says("could not find out"), "{found:?}");
 }
 
 #[tokio::test]

@@ -51,6 +51,10 @@ fn check_nodes(nodes: &Value) {
     assert_eq!(checked.len(), 9, "{config}");
     for node in checked {
         assert_eq!((&node["ok"], &node["missing"]), (&json!(true), &json!([])), "{node}");
+        // What a recorded node was not asked tells nothing.
+        let advice = node["advice"].to_string();
+        assert!(!advice.contains("set txindex") && !advice.contains("set --txindex"), "{advice}");
+        assert!(!advice.contains("newer release"), "{advice}");
     }
 }
 
