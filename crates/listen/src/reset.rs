@@ -17,8 +17,9 @@ pub(crate) trait Reset {
     /// Makes the close of this connection a reset, and drops what was not sent yet.
     fn reset(&self);
 
-    /// Ready once the client has reset it. Not to be seen behind bytes, or an end, that came before
-    /// and were not read: there it shows when something is written.
+    /// Ready once the client has reset it, or broken TLS off without the word that ends it. Not to be
+    /// seen behind bytes that came before and were not read, nor behind an end in good order: there it
+    /// shows when something is written.
     fn poll_reset(&self, cx: &mut Context<'_>) -> Poll<io::Error>;
 }
 
@@ -31,6 +32,7 @@ impl Reset for TcpStream {
     fn poll_reset(&self, cx: &mut Context<'_>) -> Poll<io::Error> {
         match self.poll_peek(cx, &mut ReadBuf::new(&mut [0])) {
             Poll::Ready(Err(error)) => Poll::Ready(error),
+            // More bytes, or the end of one that still waits for its answer.
             Poll::Ready(Ok(_)) | Poll::Pending => Poll::Pending,
         }
     }
@@ -42,6 +44,14 @@ impl Reset for TlsStream<TcpStream> {
     }
 
     fn poll_reset(&self, cx: &mut Context<'_>) -> Poll<io::Error> {
-        self.get_ref().0.poll_reset(cx)
+        let (tcp, tls) = self.get_ref();
+        match tcp.poll_peek(cx, &mut ReadBuf::new(&mut [0])) {
+            Poll::Ready(Err(error)) => Poll::Ready(error),
+            // Once that word has come nothing is to be read any more.
+            Poll::Ready(Ok(0)) if tls.wants_read() => {
+                Poll::Ready(io::ErrorKind::UnexpectedEof.into())
+            }
+            Poll::Ready(Ok(_)) | Poll::Pending => Poll::Pending,
+        }
     }
 }

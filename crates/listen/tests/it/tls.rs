@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::sleep;
 use tokio_rustls::TlsConnector;
 
-use crate::listener::{REFUSAL, ask, connect, get, rest, start};
+use crate::listener::{REFUSAL, ask, connect, get, read_answer, rest, start};
 
 /// Writes a new certificate and its key into `dir`.
 fn certificate(dir: &Path) -> (PathBuf, PathBuf, CertificateDer<'static>) {
@@ -65,6 +65,32 @@ async fn client_that_resets_its_connection_leaves_nothing_in_flight() {
     drop(stream);
     while listener.drain.in_flight() > 0 {
         sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn client_that_breaks_tls_off_is_gone_and_one_that_ends_it_is_answered() {
+    let dir = tempfile::tempdir().unwrap();
+    let (cert, key, der) = certificate(dir.path());
+    let listener = start(Limits::default(), Some(Tls::load(&cert, &key).unwrap()));
+    let connector = connector(der);
+    for _ in 0..20 {
+        let tcp = connect(&listener).await;
+        let mut stream = connector.connect(localhost(), tcp).await.unwrap();
+        stream.write_all(&get("/wait")).await.unwrap();
+        listener.echo.entered.notified().await;
+        stream.get_mut().0.shutdown().await.unwrap();
+        while listener.drain.in_flight() > 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+        let tcp = connect(&listener).await;
+        let mut stream = connector.connect(localhost(), tcp).await.unwrap();
+        stream.write_all(&get("/wait")).await.unwrap();
+        stream.shutdown().await.unwrap();
+        listener.echo.entered.notified().await;
+        sleep(Duration::from_millis(5)).await;
+        listener.echo.go.notify_one();
+        assert_eq!(read_answer(&mut stream).await.unwrap().status, 200);
     }
 }
 
