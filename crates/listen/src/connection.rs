@@ -75,26 +75,25 @@ where
     let ended = shared.drain.reached(Phase::Ended);
     let mut ended = pin!(ended);
     let mut timer = pin!(sleep_until(tokio::time::Instant::now()));
-    // Who is woken by the end and by the timer, and in which phase they were told. As long as both are
-    // the same they need not be asked; each phase wakes once whoever waits for a later one.
-    let mut told: Option<(Waker, Phase)> = None;
+    // Who is woken by the end and by the timer. As long as it is the same they need not be asked, but for the
+    // end once it has begun: each phase wakes once whoever waits for a later one, and may be seen before
+    // it does.
+    let mut told: Option<Waker> = None;
     loop {
         let next = poll_fn(|cx| {
             if Pin::new(&mut connection).poll(cx).is_ready() {
                 return Poll::Ready(Next::Gone);
             }
-            let now = shared.drain.phase();
-            let same = |(told, phase): &(Waker, Phase)| *phase == now && told.will_wake(cx.waker());
-            let knows_us = told.as_ref().is_some_and(same);
+            let knows_us = told.as_ref().is_some_and(|told| told.will_wake(cx.waker()));
             // Not counted against the task's budget: what is not asked for lack of it wakes nobody.
-            if !knows_us && polls_ready(ended.as_mut(), cx) {
+            if (!knows_us || shared.drain.is_draining()) && polls_ready(ended.as_mut(), cx) {
                 return Poll::Ready(Next::Ended);
             }
             if (!knows_us || timer.is_elapsed()) && polls_ready(timer.as_mut(), cx) {
                 return Poll::Ready(Next::Judge);
             }
             if !knows_us {
-                told = Some((cx.waker().clone(), now));
+                told = Some(cx.waker().clone());
             }
             Poll::Pending
         });
