@@ -160,7 +160,8 @@ impl Session {
         if done.is_none() || link.client.as_ref().is_some_and(Client::is_closed) {
             link.client = None;
         }
-        if matches!(done, Some(Ok(_))) {
+        // That it says no is an answer too.
+        if matches!(done, Some(Ok(_))) || done.is_some() && link.client.is_some() {
             self.silence.answered();
         }
         done.unwrap_or_else(|| Err(late()))
