@@ -29,6 +29,7 @@ mod redis;
 mod starting;
 mod stub;
 mod stub_accounts;
+mod usage_file;
 mod zebrad;
 
 pub use account_chain::{AccountBlock, AccountChain};
@@ -49,4 +50,5 @@ pub use recording::{Recording, expected};
 pub use redis::Redis;
 pub use stub::{Misfit, StubNode, StubOptions};
 pub use stub_accounts::{Distortion, StubAccounts};
+pub use usage_file::make_former_usage_file;
 pub use zebrad::Zebrad;

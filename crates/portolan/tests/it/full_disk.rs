@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
+use testkit::make_former_usage_file;
+
 use crate::program::stage::{BLOCKS, Stage};
 use crate::program::{call, wait};
 
@@ -307,20 +309,6 @@ fn a_start_on_a_full_disk_without_its_files_refuses_what_it_cannot_count() {
     }
 }
 
-/// Makes a usage file one of format 2, as a program wrote it that knew of no replicas.
-fn make_former(path: &std::path::Path) {
-    let mut bytes = std::fs::read(path).unwrap();
-    let words = bytes.as_chunks_mut::<8>().0;
-    words[1] = 2_u64.to_ne_bytes();
-    let begin = words[..5].as_flattened();
-    let hash = begin.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    words[5] = (hash ^ hash >> 32).to_ne_bytes();
-    words[6] = [0; 8];
-    std::fs::write(path, bytes).unwrap();
-}
-
 /// The first start of this version over usage files of a former one finds no room to write them anew.
 /// What they have counted stays in them, counts against quotas, and is recorded once there is room.
 #[test]
@@ -349,7 +337,8 @@ fn a_start_on_a_full_disk_with_usage_files_of_a_former_format_counts_once_there_
     shell.does("rm data/portolan.sqlite* && cp portolan.sqlite data");
     for service in ["gateway", "explorer"] {
         shell.does(&format!("cp data/usage-{service}.map former-{service}"));
-        make_former(&shell.stage.folder.path().join(format!("former-{service}")));
+        make_former_usage_file(&shell.stage.folder.path().join(format!("former-{service}")))
+            .unwrap();
         shell.does(&format!("cp former-{service} data/usage-{service}.map"));
     }
     let mut ends = ["KILL", "TERM"].into_iter();
