@@ -82,7 +82,11 @@ fn take_source(from: &Storage, clock: &Clock) -> Result<Taken, CopyError> {
     let mut taken = Taken::default();
     for service in Service::ALL {
         match open_ledger(from, service, clock)? {
-            Some(ledger) => taken._ledgers.push(ledger),
+            Some(ledger) => {
+                // What there is no room for would be missing in the copy.
+                ledger.record(&**store, clock.now())?;
+                taken._ledgers.push(ledger);
+            }
             None => taken._locks.push(folder.lock(service)?),
         }
         store.hold_alone(service)?;

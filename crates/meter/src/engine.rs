@@ -200,6 +200,8 @@ impl Engine {
     /// Writes changed usage rows to the store.
     pub(crate) fn record(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
-        self.ledgers.iter().flatten().try_for_each(|ledger| ledger.record(&*self.store, now))
+        // Each on its own: one whose file has no room holds up no other.
+        let recorded = self.ledgers.iter().flatten().map(|ledger| ledger.record(&*self.store, now));
+        recorded.fold(Ok(()), Result::and)
     }
 }

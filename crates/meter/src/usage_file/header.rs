@@ -56,6 +56,11 @@ pub(super) fn former(format: u64, service: Service, identity: u64) -> Vec<u64> {
     closed(&[MARK, format, service.place() as u64, SEGMENT_SLOTS as u64, identity])
 }
 
+/// Are two headers, of whichever formats, of one service and one store?
+pub(super) fn have_one_owner(one: &[u64], other: &[u64]) -> bool {
+    [0, 2, IDENTITY].iter().all(|word| one[*word] == other[*word])
+}
+
 /// Is that the begin of a whole header of a former format?
 pub(super) fn is_former(found: &[u64]) -> bool {
     [PLAIN, UNNUMBERED].contains(&found[1]) && closed(&found[..5]) == found[..6]

@@ -272,6 +272,13 @@ fn a_file_that_waits_replaces_no_other_one() {
     let other = fs::read(&path).unwrap();
     assert_eq!(file.renew().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
     assert!(file.waits() && fs::read(&path).unwrap() == other);
+    // Nor one of a former format that counts for another store.
+    std::thread::sleep(absent::TRY_AGAIN);
+    fs::remove_file(&path).unwrap();
+    make_unnumbered(&path, 43, &[(name(1, 100), 5, false)]);
+    let other = fs::read(&path).unwrap();
+    assert_eq!(file.renew().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    assert!(file.waits() && fs::read(&path).unwrap() == other);
     // Taken away, it is written all the same.
     std::thread::sleep(absent::TRY_AGAIN);
     fs::remove_file(&path).unwrap();

@@ -68,7 +68,8 @@ impl Waiting {
         let words = begin.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word));
         let found: Vec<u64> = words.collect();
         let is_whole = found.len() == header::WORDS;
-        Ok(begin.is_empty() || is_whole && (is_former(&found) || found == self.header))
+        let is_the_former = || is_former(&found) && header::have_one_owner(&found, &self.header);
+        Ok(begin.is_empty() || is_whole && (found == self.header || is_the_former()))
     }
 }
 

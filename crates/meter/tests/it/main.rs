@@ -9,6 +9,7 @@ mod bucket_server;
 mod buckets;
 mod changes;
 mod damage;
+mod former;
 mod hanging;
 mod keys;
 mod lying_buckets;
