@@ -3,7 +3,6 @@ import collections, json, os, signal, socket, subprocess, sys, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CONNECTIONS = 64
-TICK_US = 1e6 / os.sysconf("SC_CLK_TCK")
 Load = collections.namedtuple("Load", "right rate micros")
 
 
@@ -13,14 +12,24 @@ def port():
         return s.getsockname()[1]
 
 
-def cpu_us(pids):
-    """CPU time of processes and their threads so far, in user code and in the kernel, in microseconds."""
+def ran_us(pids):
+    """How long processes and their threads have run so far, in microseconds."""
+    total = 0
+    for pid in pids:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/schedstat") as f:
+                total += int(f.read().split()[0])
+    return total / 1000
+
+
+def ticks(pids):
+    """In user code and in the kernel, as often as the timer found them there."""
     user = kernel = 0
     for pid in pids:
         with open(f"/proc/{pid}/stat") as f:
             fields = f.read().rsplit(")", 1)[1].split()
         user, kernel = user + int(fields[11]), kernel + int(fields[12])
-    return user * TICK_US, kernel * TICK_US
+    return user, kernel
 
 
 def children(pid):
@@ -108,10 +117,13 @@ class Ends:
         return self.result(server)
 
     def measured(self, server, *words):
-        """A load, and what a call of it cost the server in user code and in the kernel."""
-        before = cpu_us(server.pids())
+        """A load, and what a call of it cost the server in user code and in the kernel. The sum is exact."""
+        pids = server.pids()
+        then, ran = ticks(pids), ran_us(pids)
         load = self.load(server, *words)
-        return load, [(now - then) / load.right for now, then in zip(cpu_us(server.pids()), before)]
+        whole, found = ran_us(pids) - ran, [now - before for now, before in zip(ticks(pids), then)]
+        found = found if any(found) else [1, 1]
+        return load, [whole / load.right * part / sum(found) for part in found]
 
     def stop(self):
         self.process.stdin.close()
