@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -26,6 +27,10 @@ pub(crate) struct Hold {
     pub(crate) permit: Option<Permit>,
     /// Units that are charged as things stand; they go back should the node's answer break off.
     pub(crate) units: u32,
+    /// Charged, and not answered yet.
+    pub(crate) is_owed: bool,
+    /// A node was asked.
+    pub(crate) begun: AtomicBool,
     /// For a line of the log about that.
     pub(crate) id: Option<RequestId>,
     pub(crate) _in_flight: Option<InFlight>,
@@ -76,7 +81,8 @@ impl std::error::Error for BodyError {}
 
 impl Body {
     /// Bytes made here.
-    pub(crate) fn whole(bytes: Bytes, hold: Box<Hold>) -> Body {
+    pub(crate) fn whole(bytes: Bytes, mut hold: Box<Hold>) -> Body {
+        hold.is_owed = false;
         Body { content: Content::Whole(bytes), hold: Some(hold) }
     }
 
@@ -86,7 +92,8 @@ impl Body {
     }
 
     /// A node's answer between `prefix` and `suffix`.
-    pub(crate) fn relay(opened: Opened, prefix: Bytes, suffix: Bytes, hold: Box<Hold>) -> Body {
+    pub(crate) fn relay(opened: Opened, prefix: Bytes, suffix: Bytes, mut hold: Box<Hold>) -> Body {
+        hold.is_owed = false;
         let Opened { mut ready, rest, length, watch } = opened;
         let around = (prefix.len() + suffix.len()) as u64;
         if !prefix.is_empty() {
@@ -141,6 +148,15 @@ impl Hold {
         if let Some(permit) = self.permit.as_mut() {
             permit.refund(units);
             self.units = self.units.saturating_sub(units);
+        }
+    }
+}
+
+impl Drop for Hold {
+    /// A client that is gone before a node was asked has had nothing for its units.
+    fn drop(&mut self) {
+        if self.is_owed && !*self.begun.get_mut() {
+            self.give_back(self.units);
         }
     }
 }

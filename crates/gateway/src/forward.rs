@@ -4,6 +4,7 @@
 //! node said it was too busy to look (decision G12).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use node::{Cause, Ids, Node, Pool, Route, Sent, Tried, Weight};
@@ -44,11 +45,14 @@ enum Next {
     Again,
 }
 
-/// Brings `outgoing` to a node.
+/// Brings `outgoing` to a node; `begun` is set as soon as it is a node's turn.
 ///
 /// # Errors
 /// The last failure, when no node is left to ask or the call may not be sent again.
-pub(crate) async fn forward(outgoing: &Outgoing<'_>) -> Result<Opened, Failure> {
+pub(crate) async fn forward(
+    outgoing: &Outgoing<'_>,
+    begun: &AtomicBool,
+) -> Result<Opened, Failure> {
     let mut tried = Tried::default();
     let mut failure = None;
     let (mut resent, mut stale) = (false, 0);
@@ -59,7 +63,7 @@ pub(crate) async fn forward(outgoing: &Outgoing<'_>) -> Result<Opened, Failure> 
             Ok(node) => node,
             Err(unusable) => return Err(failure.unwrap_or_else(|| unusable.into())),
         };
-        let trouble = match attempt(outgoing, &node, route).await {
+        let trouble = match attempt(outgoing, begun, &node, route).await {
             Ok(opened) => return Ok(opened),
             Err(trouble) => trouble,
         };
@@ -81,10 +85,12 @@ pub(crate) async fn forward(outgoing: &Outgoing<'_>) -> Result<Opened, Failure> 
 
 async fn attempt(
     outgoing: &Outgoing<'_>,
+    begun: &AtomicBool,
     node: &Arc<Node>,
     route: Route<'_>,
 ) -> Result<Opened, NoAnswer> {
     let lease = node.lease(outgoing.account, outgoing.weight).await.map_err(|_| NoAnswer::Busy)?;
+    begun.store(true, Ordering::Relaxed);
     let answer = node
         .send(lease, route, outgoing.body.clone(), outgoing.ids.clone())
         .await

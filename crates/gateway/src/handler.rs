@@ -70,12 +70,10 @@ impl<'a> Handler<'a> {
         // Only now: bodies that trickle in must not take the places of other accounts' calls.
         let in_flight = self.gateway.enter(self.state)?;
         // Boxed here, so that it is copied no more on its way.
-        let hold = Box::new(Hold {
-            place: Some(place),
-            _in_flight: Some(in_flight),
-            buffered: Some(buffered),
-            ..Hold::default()
-        });
+        let mut hold = Box::<Hold>::default();
+        hold.place = Some(place);
+        hold._in_flight = Some(in_flight);
+        hold.buffered = Some(buffered);
         Ok((text, hold))
     }
 
@@ -162,7 +160,7 @@ impl<'a> Handler<'a> {
             expect: batch.expect(dialect),
             expect_of_old: batch.expect_of_old(dialect),
         };
-        match forward(&outgoing).await {
+        match forward(&outgoing, &hold.begun).await {
             Ok(opened) => Ok(Body::relay(opened, Bytes::new(), Bytes::new(), hold)),
             Err(failure) => {
                 let units = hold.units;
@@ -181,9 +179,10 @@ impl<'a> Handler<'a> {
         let new = || load.buffer(self.caller.account_id(), settings);
         let buffered = hold.buffered.take().unwrap_or_else(new);
         let outgoing = |call: &Call<'s>| self.outgoing(call, call.body());
-        let split = Split::new(&batch.calls, outgoing, buffered);
+        let split = Split::new(&batch.calls, outgoing, buffered, &hold.begun);
         let joined = split.run().await;
-        hold.buffered = Some(split.buffered);
+        let Split { buffered, .. } = split;
+        hold.buffered = Some(buffered);
         match joined {
             Ok(joined) => {
                 hold.give_back(joined.refund);
@@ -280,6 +279,7 @@ impl<'a> Handler<'a> {
         let remains = *permit.remains();
         hold.permit = Some(permit);
         hold.units = units;
+        hold.is_owed = true;
         Ok(remains)
     }
 
@@ -327,7 +327,8 @@ impl<'a> Handler<'a> {
         if matches!(refusal.reason, Reason::RequestTooLarge | Reason::GatewayBusy) {
             return refusal.into();
         }
-        let hold = Box::new(Hold { place: Some(place), ..Hold::default() });
+        let mut hold = Box::<Hold>::default();
+        hold.place = Some(place);
         self.charge(refusal, Echo::default(), hold).await
     }
 

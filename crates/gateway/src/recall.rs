@@ -36,7 +36,7 @@ impl Handler<'_> {
                 let _sending = call.method.send.then(|| self.sending());
                 let outgoing = self.outgoing(call, body);
                 // Two small futures are made and moved faster than one that is as large as both.
-                Ok((Box::pin(forward(&outgoing)).await?, None))
+                Ok((Box::pin(forward(&outgoing, &hold.begun)).await?, None))
             }
         }
     }
@@ -114,7 +114,7 @@ impl Handler<'_> {
         }
         self.tell(Recalled::Not);
         let outgoing = self.outgoing(call, body);
-        Ok((Box::pin(forward(&outgoing)).await?, None))
+        Ok((Box::pin(forward(&outgoing, &hold.begun)).await?, None))
     }
 
     /// Asks for all who wait. What is too large to be shared streams to who asked.
@@ -128,7 +128,7 @@ impl Handler<'_> {
         let largest = self.gateway.cache().largest();
         let asked = async {
             let outgoing = self.outgoing(call, body);
-            let opened = Box::pin(forward(&outgoing)).await?;
+            let opened = Box::pin(forward(&outgoing, &hold.begun)).await?;
             let fits = |bytes: usize| bytes <= largest && hold.has_room(bytes, UNCOUNTED_BYTES);
             let length = opened.length.and_then(|bytes| usize::try_from(bytes).ok());
             if opened.rest.is_some() && !length.is_some_and(fits) {

@@ -4,7 +4,7 @@
 //! the batch was answered is the batch refused as a whole. Answers are buffered, all of them under
 //! one cap that is counted while they come; once it is spent no further call is sent.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::stream::{FuturesOrdered, StreamExt};
@@ -21,11 +21,13 @@ const AT_ONCE: usize = 4;
 const JOINED_BYTES: u64 = 64 << 20;
 
 /// The calls of a batch, and how to send one.
-pub(crate) struct Split<'a, F> {
+pub(crate) struct Split<'a, 'b, F> {
     pub(crate) calls: &'a [Call<'a>],
     pub(crate) outgoing: F,
     /// What the answers take up in the process.
     pub(crate) buffered: Buffered,
+    /// A node was asked for one of them.
+    begun: &'b AtomicBool,
     /// Bytes of answers so far.
     taken: AtomicU64,
 }
@@ -38,10 +40,15 @@ pub(crate) struct Joined {
     pub(crate) refund: u32,
 }
 
-impl<'a, F: Fn(&Call<'a>) -> Outgoing<'a>> Split<'a, F> {
+impl<'a, 'b, F: Fn(&Call<'a>) -> Outgoing<'a>> Split<'a, 'b, F> {
     /// A batch that was not sent yet.
-    pub(crate) fn new(calls: &'a [Call<'a>], outgoing: F, buffered: Buffered) -> Split<'a, F> {
-        Split { calls, outgoing, buffered, taken: AtomicU64::new(0) }
+    pub(crate) fn new(
+        calls: &'a [Call<'a>],
+        outgoing: F,
+        buffered: Buffered,
+        begun: &'b AtomicBool,
+    ) -> Split<'a, 'b, F> {
+        Split { calls, outgoing, buffered, begun, taken: AtomicU64::new(0) }
     }
 
     /// Sends every call and waits for all answers.
@@ -82,7 +89,7 @@ impl<'a, F: Fn(&Call<'a>) -> Outgoing<'a>> Split<'a, F> {
 
     async fn one(&self, call: &Call<'a>) -> Result<Bytes, Failure> {
         self.take(0)?;
-        let opened = forward(&(self.outgoing)(call)).await?;
+        let opened = forward(&(self.outgoing)(call), self.begun).await?;
         let body = opened.collect(|bytes| self.take(bytes)).await?;
         Ok(if call.method.path && !body.is_empty() { wrap(call, &body) } else { trim(&body) })
     }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use meter::{Clock, KeyOptions, PlanConfig, Plans};
 use replay::{Mock, MockOptions, Replay, ReplayOptions};
 use testkit::{Chaos, Mischief};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 use crate::rig::{Plan, Rig, nodes, refused};
 
@@ -143,6 +145,56 @@ async fn time_limit_stays_charged() {
     refused(&answer, 503, "NODE_UNAVAILABLE");
     assert_eq!(answer.header("retry-after"), Some("5"));
     assert_eq!(rig.units_today(), 1);
+}
+
+/// Posts a request, resets the connection once so many units are charged, and waits until the request is over.
+async fn leave(rig: &Rig, chain: &str, body: &str, units: u64, in_flight: usize) {
+    let mut stream = TcpStream::connect(rig.address).await.unwrap();
+    let (key, length) = (&rig.key, body.len());
+    let lines = format!("host: h\r\nx-api-key: {key}\r\ncontent-length: {length}");
+    let request = format!("POST /v1/rpc/{chain} HTTP/1.1\r\n{lines}\r\n\r\n{body}");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    while rig.units_today() < units {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    stream.set_zero_linger().unwrap();
+    drop(stream);
+    while rig.gateway.in_flight() > in_flight {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_leaves_before_a_node_is_asked_gets_the_units_back() {
+    let options = MockOptions { delay: Some(Duration::from_secs(3)), ..MockOptions::default() };
+    let mock = Mock::start(options).await.unwrap();
+    // One forwards a batch as it is, the other splits it.
+    for (chain, method) in [("btc", "getblockcount"), ("xmr", "get_version")] {
+        let mut pool = nodes(&[&mock.url()]);
+        pool.probe_interval = Duration::from_secs(3600);
+        // One of them is kept for probes.
+        pool.nodes[0].slots = Some(2);
+        pool.queue_wait = Duration::from_secs(60);
+        let plan = Plan { plans: plans(1000, Some(100), None, None), ..Plan::one(chain, pool) };
+        let rig = plan.start().await;
+        let call = COUNT.replace("getblockcount", method);
+        let batch = format!("[{call},{call},{call}]");
+        let node = &rig.pools[0].nodes()[0];
+        let leaving = async {
+            while node.in_flight() == 0 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            for (body, units) in [(&call, 2), (&batch, 4)] {
+                leave(&rig, chain, body, units, 1).await;
+                assert_eq!((rig.units_today(), node.in_flight()), (1, 1));
+            }
+        };
+        let (answer, ()) = tokio::join!(rig.ask(chain, &call), leaving);
+        assert_eq!((answer.status, rig.units_today()), (200, 1));
+        // The node has it to do.
+        leave(&rig, chain, &call, 2, 0).await;
+        assert_eq!(rig.units_today(), 2);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
