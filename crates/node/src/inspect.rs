@@ -2,9 +2,9 @@
 //! answer, and what is to be changed in its own configuration.
 //!
 //! What to advise stands in `inspect/`: `reach` for nodes that do not answer us, `settings` and
-//! `advice` for those that do, `unknown` for what their answers do not tell; `agreement` compares several. Invariant: nothing that is asked changes anything
-//! on the node or costs it much; a method is probed with parameters that it refuses, or that are
-//! its cheapest.
+//! `advice` for those that do, `unknown` for what their answers do not tell; `agreement` compares
+//! several. Invariant: nothing that is asked changes anything on the node or costs it much; a method is
+//! probed with parameters that it refuses, or that are its cheapest.
 
 use std::collections::HashSet;
 use std::sync::Arc;
