@@ -58,7 +58,7 @@ pub struct Cli {
 pub enum Command {
     /// Start everything at once on recorded nodes: nothing to configure, nothing to download
     #[command(
-        after_help = "Examples:\n  portolan demo\n  portolan demo --gateway 127.0.0.1:8480 --dir demo-data\n  portolan demo --json | head -1\n\nWith --json the first line, printed when every node was probed and every index is in sync, is\n  {\"gateway\":URL,\"explorer\":URL,\"key\":KEY}\nControl-C or SIGTERM stops it and removes its temporary folder."
+        after_help = "Examples:\n  portolan demo\n  portolan demo --gateway 127.0.0.1:8480 --dir demo-data\n  portolan demo --json | head -1\n\nWith --json the first line, printed when every node was probed and every index is in sync, is\n  {\"gateway\":URL,\"explorer\":URL,\"key\":KEY,\"nodes\":{\"btc\":{\"network\":NAME,\"url\":URL},...}}\nControl-C or SIGTERM stops it and removes its temporary folder."
     )]
     Demo(DemoArgs),
     /// Serve the configured chains

@@ -213,7 +213,7 @@ fn about_nodes(nodes: &[(&'static str, Replay)]) -> String {
         nodes.iter().map(|(slug, node)| format!("{slug} {} {}", network(slug), node.url()));
     format!(
         "\nThe nodes answer recorded calls alone, any other with an error as theirs; for a configuration of \
-         yours they are at: {}.\n\nControl-C stops it.",
+         yours they are at: {}\n\nControl-C stops it.",
         places.collect::<Vec<_>>().join(", ")
     )
 }
